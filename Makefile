@@ -1,0 +1,52 @@
+# Every target needs only python3 (3.11 or later) and make: the first run creates .venv from requirements.lock.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+PYTEST := $(BIN)/python -m pytest
+# Extra arguments go through: make test ARGS="-k kernels"
+ARGS ?=
+
+.PHONY: demo test test-slow lint format bench lock clean
+.DEFAULT_GOAL := test
+
+demo: $(READY)
+	@$(BIN)/preimage demo $(ARGS)
+
+test: $(READY)
+	@$(PYTEST) $(ARGS)
+
+test-slow: $(READY)
+	@$(PYTEST) -m slow $(ARGS)
+
+lint: $(READY)
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet . || { echo "some files are not formatted: run make format"; exit 1; }
+	@$(BIN)/mypy --no-error-summary
+	@! grep -n '://' requirements.lock || { echo "requirements.lock holds an address: run make lock"; exit 1; }
+
+format: $(READY)
+	@$(BIN)/ruff check --fix --quiet .
+	@$(BIN)/ruff format --quiet .
+
+bench: $(READY)
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
+
+# The lock holds versions and hashes for every platform and no address, so that any index can serve it.
+lock:
+	@test -x build/lock/bin/uv || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install -qq uv; }
+	@build/lock/bin/uv pip compile --quiet --universal --no-header --generate-hashes --no-emit-index-url \
+		--python-version 3.11 --extra dev $(ARGS) pyproject.toml --output-file requirements.lock
+	@! grep -n '://' requirements.lock
+
+$(READY): pyproject.toml requirements.lock
+	@echo "preparing $(VENV) (once; about a minute)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --require-hashes --requirement requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+clean:
+	@rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,33 @@
+"""Kernel PCA with a way back: nonlinear components, and pre-images of what lives in feature space."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from preimage.estimators import KernelPCA as KernelPCA
+    from preimage.expansion import Expansion as Expansion
+
+# Where each public name lives; it is imported when it is first used, so that `import preimage` costs nothing.
+_HOMES = {
+    "Expansion": "preimage.expansion",
+    "KernelPCA": "preimage.estimators",
+}
+_ROOMS = ("compat", "datasets", "eigen", "estimators", "kernels", "noise", "preimages", "scales", "tiles")
+
+__all__ = [*_HOMES, *_ROOMS, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"preimage.{name}")
+    raise AttributeError(f"module 'preimage' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

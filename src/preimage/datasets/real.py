@@ -1,0 +1,237 @@
+"""Loaders for real data.
+
+A loader looks for its file in the folder named by the environment variable ``PREIMAGE_DATA``, then in scikit-learn's
+data home, and then downloads what a public source offers.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preimage.datasets.split import Split
+
+Array = NDArray[Any]
+
+
+class Images(NamedTuple):
+    """Grey images in [0, 1] with their labels."""
+
+    X: Array
+    """Images, one a row, pixels in row-major order."""
+    y: Array
+    """The digit that each image shows."""
+    shape: tuple[int, int]
+    """Height and width of an image."""
+
+
+class Beats(NamedTuple):
+    """Heartbeats of one electrocardiogram."""
+
+    X: Array
+    """Beats, one a row."""
+    peak: int
+    """The sample at or near which the R peak lies."""
+    rate: float | None
+    """Samples a second; None where beats were stretched to a common length."""
+
+
+class DatasetNotFound(FileNotFoundError):
+    """A dataset is neither on this machine nor downloadable; the message says how to get it."""
+
+
+def load_digits() -> Images:
+    """The 1797 digits of 8 × 8 pixels that scikit-learn brings along, scaled to [0, 1].
+
+    >>> digits = load_digits()
+    >>> digits.X.shape, digits.shape, digits.X.min(), digits.X.max()
+    ((1797, 64), (8, 8), np.float64(0.0), np.float64(1.0))
+    """
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    return Images(bunch.data / 16, bunch.target, (8, 8))
+
+
+def load_usps() -> Split[Images]:
+    """The USPS digits: 7291 for training and 2007 for test, 16 × 16 pixels, float32 in [0, 1], ink = 1.
+
+    The papers use the range [−1, 1], which is 2X − 1.
+    """
+    return _images(_USPS.load(), (16, 16))
+
+
+def load_mnist() -> Split[Images]:
+    """The MNIST digits: 60000 for training and 10000 for test, 28 × 28 pixels, float32 in [0, 1], ink = 1."""
+    arrays = _MNIST.load()
+    scaled = {name: arrays[name].astype(np.float32) / np.float32(255) for name in ("X_train", "X_test")}
+    return _images({**arrays, **scaled}, (28, 28))
+
+
+def load_ecg(recording: str = "a") -> Beats:
+    """Normal heartbeats of one recording of the China Physiological Signal Challenge 2018, stretched to 512 samples.
+
+    Parameters
+    ----------
+    recording : {"a", "b", "c"}
+        Which of the paper's three recordings: 70 beats of lead I, 62 beats of lead I, or 40 beats of lead II.
+
+    References
+    ----------
+    Gedon et al. (2023), Figure 5 (a), Figure A-8 and Table A-1 (a, b, c).
+    """
+    if recording not in _RECORDINGS:
+        raise ValueError(f"recording must be one of {', '.join(_RECORDINGS)}, got {recording!r}")
+    return Beats(_ECG.load()[_RECORDINGS[recording]], peak=150, rate=None)
+
+
+def load_mitbih() -> Beats:
+    """The 2237 normal beats of record 100 of the MIT-BIH arrhythmia database, lead MLII, 360 Hz.
+
+    Each beat is the window [−0.3, 0.5) s around its R peak, 288 samples in mV, with its baseline left in.
+    """
+    return Beats(_MITBIH.load()["beats"], peak=108, rate=360.0)
+
+
+def _images(arrays: Mapping[str, Array], shape: tuple[int, int]) -> Split[Images]:
+    train, test = (
+        Images(arrays[f"X_{part}"], arrays[f"y_{part}"].astype(np.intp), shape) for part in ("train", "test")
+    )
+    return Split(train, test)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A file of arrays, and how a user comes by it."""
+
+    title: str
+    file: str
+    shapes: dict[str, tuple[int, ...]]
+    ranges: dict[str, tuple[float, float]]
+    advice: str
+    fetch: Callable[[], dict[str, Array]] | None = None
+
+    def load(self) -> dict[str, Array]:
+        """Arrays from the first folder that has the file, else from the network."""
+        for folder in _folders():
+            if (folder / self.file).is_file():
+                return self.check(_read(folder / self.file, self.shapes), str(folder / self.file))
+        if self.fetch is None:
+            raise DatasetNotFound(self.missing())
+        try:
+            arrays = self.fetch()
+        except Exception as error:  # what a failed download raises depends on the network, the server and the parser
+            raise DatasetNotFound(self.missing(f", and the download failed ({error})")) from error
+        return self.check(arrays, f"the download of {self.title}")
+
+    def check(self, arrays: dict[str, Array], origin: str) -> dict[str, Array]:
+        """Refuse arrays that are not the ones expected."""
+        for name, shape in self.shapes.items():
+            if name not in arrays:
+                raise ValueError(f"{origin} has no array {name!r}: it is not {self.title}. {self.contents()}")
+            if arrays[name].shape != shape or arrays[name].dtype.kind not in "fiu":
+                found = f"{arrays[name].dtype} of shape {arrays[name].shape}"
+                raise ValueError(f"in {origin} the array {name!r} is {found}, not {self.title}. {self.contents()}")
+        for name, (low, high) in self.ranges.items():
+            # Written so that NaN fails too.
+            if not (arrays[name].min() >= low and arrays[name].max() <= high):
+                raise ValueError(f"in {origin} the array {name!r} has values outside [{low:g}, {high:g}].")
+        return {name: arrays[name] for name in self.shapes}
+
+    def contents(self) -> str:
+        """Describe the file in a sentence."""
+        arrays = ", ".join(f"{name} {shape}" for name, shape in self.shapes.items())
+        return f"{self.file} must hold the arrays {arrays}."
+
+    def missing(self, download: str = "") -> str:
+        """Tell where the file was looked for, and how to get it."""
+        folders = " or ".join(str(folder) for folder in _folders()) or "any data folder"
+        return (
+            f"{self.title} were not found: there is no {self.file} in {folders}{download}. {self.advice} "
+            f"Keep it in a folder named by the environment variable PREIMAGE_DATA. {self.contents()}"
+        )
+
+
+def _folders() -> list[Path]:
+    """Folders that may hold data files, in the order of search."""
+    from sklearn.datasets import get_data_home
+
+    own = [Path(os.environ["PREIMAGE_DATA"]).expanduser()] if os.environ.get("PREIMAGE_DATA") else []
+    try:
+        return own + [Path(get_data_home())]
+    except OSError:  # the data home is created on demand, which a read-only home forbids
+        return own
+
+
+def _read(path: Path, names: Iterable[str]) -> dict[str, Array]:
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            return {name: file[name] for name in names if name in file.files}
+    except Exception as error:  # a damaged file may fail in zipfile, in zlib or in the parser of array headers
+        raise ValueError(f"{path} cannot be read as an npz file of plain arrays ({error}).") from error
+
+
+def _fetch_usps() -> dict[str, Array]:
+    X, y = _openml(data_id=41082)
+    X = ((X - X.min()) / (X.max() - X.min())).astype(np.float32)
+    y = y - y.min()  # there the digits 0 to 9 are labelled 1 to 10
+    if not np.array_equal(np.bincount(y[:7291], minlength=10), _USPS_TRAIN_COUNTS):
+        raise ValueError("its rows are not in the official order, training digits first")
+    return {"X_train": X[:7291], "y_train": y[:7291], "X_test": X[7291:], "y_test": y[7291:]}
+
+
+def _fetch_mnist() -> dict[str, Array]:
+    X, y = _openml(name="mnist_784", version=1)
+    return {"X_train": X[:60000], "y_train": y[:60000], "X_test": X[60000:], "y_test": y[60000:]}
+
+
+def _openml(**which: Any) -> tuple[Array, Array]:
+    from sklearn.datasets import fetch_openml
+
+    parser = "pandas" if find_spec("pandas") else "liac-arff"  # the same numbers, the first one sooner
+    X, y = fetch_openml(**which, as_frame=False, return_X_y=True, parser=parser)
+    return X, y.astype(float).astype(int)
+
+
+_USPS_TRAIN_COUNTS = (1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644)
+_RECORDINGS = {"a": "ecg4_lead0", "b": "ecg1_lead0", "c": "ecg18_lead1"}
+
+_USPS = _Source(
+    title="the USPS digits",
+    file="usps.npz",
+    shapes={"X_train": (7291, 256), "y_train": (7291,), "X_test": (2007, 256), "y_test": (2007,)},
+    ranges={"X_train": (0, 1), "y_train": (0, 9), "X_test": (0, 1), "y_test": (0, 9)},
+    advice="With a network, preimage.datasets.load_usps() takes them from OpenML (data_id=41082).",
+    fetch=_fetch_usps,
+)
+_MNIST = _Source(
+    title="the MNIST digits",
+    file="mnist.npz",
+    shapes={"X_train": (60000, 784), "y_train": (60000,), "X_test": (10000, 784), "y_test": (10000,)},
+    ranges={"X_train": (0, 255), "y_train": (0, 9), "X_test": (0, 255), "y_test": (0, 9)},
+    advice="With a network, preimage.datasets.load_mnist() takes them from OpenML ('mnist_784', version=1).",
+    fetch=_fetch_mnist,
+)
+_ECG = _Source(
+    title="the ECG beats of the invertible kernel PCA paper",
+    file="cpsc_normal_beats.npz",
+    shapes={"ecg4_lead0": (70, 512), "ecg1_lead0": (62, 512), "ecg18_lead1": (40, 512)},
+    ranges=dict.fromkeys(_RECORDINGS.values(), (-100, 100)),
+    advice="The beats are in the public repository dgedon/invertible_kernel_PCA on GitHub, one beat a row here.",
+)
+_MITBIH = _Source(
+    title="the MIT-BIH beats",
+    file="mitbih_100_beats.npz",
+    shapes={"beats": (2237, 288)},
+    ranges={"beats": (-100, 100)},
+    advice=(
+        "With the package wfdb and a network, wfdb.rdrecord('100', pn_dir='mitdb') reads the record and "
+        "wfdb.rdann('100', 'atr', pn_dir='mitdb') its beats: cut the beats marked N from lead MLII, "
+        "[-0.3, 0.5) s around each mark."
+    ),
+)

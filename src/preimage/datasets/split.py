@@ -1,0 +1,12 @@
+"""What toy and real data share."""
+
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Split(NamedTuple, Generic[T]):
+    """A training and a test set."""
+
+    train: T
+    test: T

@@ -1,0 +1,5 @@
+"""Estimators with scikit-learn's conventions, one class a file."""
+
+from preimage.estimators.kernel_pca import KernelPCA
+
+__all__ = ["KernelPCA"]

@@ -1,0 +1,163 @@
+"""``KernelPCA``: the estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from preimage import decomposition, eigen, kernels, preimages, scales, validation
+from preimage.decomposition import Projection
+from preimage.expansion import Expansion
+from preimage.kernels import Precomputed
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.NestedParameters):
+    """Kernel principal component analysis with a way back.
+
+    Parameters
+    ----------
+    n_components : int, float in (0, 1) or None
+        The number of components, the fraction of variance that they must reach, or None for all.
+    kernel : kernel object, name, callable or "precomputed"
+        See :mod:`preimage.kernels`. A callable takes two matrices and returns the matrix of values.
+    solver : "auto", name or solver object
+        See :mod:`preimage.eigen`.
+    preimage : "auto", name or method object
+        The way back, see :mod:`preimage.preimages`.
+    center : bool
+        Whether to centre in feature space.
+    random_state : int, RandomState, Generator or None
+        Where solvers and methods take their random numbers from.
+
+    Attributes
+    ----------
+    eigenvalues_ : array of shape (q,)
+        Leading eigenvalues of the centred kernel matrix.
+    explained_variance_ratio_ : array of shape (q,)
+        Their share of the total variance, exact also when few are computed.
+    kernel_ : Kernel
+        The kernel with numbers for all its parameters.
+    components_ : Expansion
+        The unit axes of feature space.
+    decomposition_ : Decomposition
+        The fitted model itself.
+    n_components_ : int
+        The number q of components kept.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA
+    >>> from preimage.datasets import half_circle
+    >>> X = half_circle(200, random_state=0).points
+    >>> kpca = KernelPCA(n_components=4).fit(X)
+    >>> kpca.transform(X).shape
+    (200, 4)
+    >>> kpca.inverse_transform(kpca.transform(X)).shape
+    (200, 2)
+    """
+
+    _objects = {"kernel": kernels.as_kernel, "solver": eigen.as_solver_object, "preimage": preimages.as_method}
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        kernel="gaussian",
+        solver="auto",
+        preimage="auto",
+        center=True,
+        random_state=None,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.solver = solver
+        self.preimage = preimage
+        self.center = center
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Find the leading components of the rows of X (of the kernel matrix X where it is precomputed)."""
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Fit, and return the codes of the training rows (no kernel is evaluated again)."""
+        self._fit(X)
+        return self.decomposition_.training_codes.copy()
+
+    def transform(self, X):
+        """Codes of the rows of X: their coordinates along the components."""
+        return self.decomposition_.codes(self._rows(X))
+
+    def project(self, X) -> Projection:
+        """The projections Pφ(x) of the rows onto the subspace, mean included, as an expansion."""
+        return self.decomposition_.expand(self.transform(X))
+
+    def score_samples(self, X, diagonal=None):
+        """Minus the squared distance ‖φ(x) − Pφ(x)‖² to the subspace: low for what is unlike the training rows.
+
+        With a precomputed kernel the values k(x, x) of the new rows must be given as ``diagonal``.
+        """
+        X = self._rows(X)
+        if isinstance(self.kernel_, Precomputed) and diagonal is None:
+            raise ValueError("score_samples with a precomputed kernel needs k(x, x) of every row: pass diagonal=.")
+        return -self.decomposition_.residual(X, diagonal)
+
+    def inverse_transform(self, Z):
+        """Points of input space for rows of codes."""
+        check_is_fitted(self)
+        Z = check_array(Z, dtype=[np.float64, np.float32], input_name="Z")
+        if Z.shape[1] != self.n_components_:
+            raise ValueError(f"Z has {Z.shape[1]} columns, but this model has {self.n_components_} components.")
+        return self._way_back()(self.decomposition_.expand(Z)).points
+
+    @property
+    def components_(self) -> Expansion:
+        """The unit axes of feature space."""
+        check_is_fitted(self)
+        return self.decomposition_.axes
+
+    def _fit(self, X) -> None:
+        kernel = kernels.as_kernel(self.kernel)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+        validation.check_kernel_takes(kernel, X)
+        if isinstance(kernel, Precomputed):
+            validation.check_kernel_matrix(X)
+        rng = validation.generator(self.random_state)
+        n_components = validation.check_component_number(self.n_components, X.shape[0], self.center)
+        method = preimages.choose(self.preimage, kernel)
+        method.check(kernel)
+        model = decomposition.fit(
+            scales.resolve(kernel, X), X, n_components, center=self.center, solver=self.solver, rng=rng
+        )
+        self.decomposition_ = model
+        self.kernel_ = model.kernel
+        self.eigenvalues_ = model.eigenvalues
+        self.explained_variance_ratio_ = model.explained_variance_ratio
+        self.n_components_ = model.n_components
+        self._method, self._seed = method, int(rng.integers(2**31))
+        self._prepared: preimages.WayBack | None = None
+
+    def _way_back(self):
+        """The prepared pre-image method; prepared once, when it is first needed."""
+        if self._prepared is None:
+            self._prepared = self._method.prepare(self.decomposition_, np.random.default_rng(self._seed))
+        return self._prepared
+
+    def _rows(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        validation.check_kernel_takes(self.kernel_, X)
+        return X
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self._object("kernel"), Precomputed)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

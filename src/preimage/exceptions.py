@@ -1,0 +1,21 @@
+"""Errors and warnings of this library's own, so that a caller can tell each kind by its class."""
+
+
+class PreimageWarning(UserWarning):
+    """Something worth knowing about a result."""
+
+
+class IndefiniteKernelWarning(PreimageWarning):
+    """The kernel matrix has negative eigenvalues that are not round-off."""
+
+
+class FewerComponentsWarning(PreimageWarning):
+    """The data hold fewer components than were asked for."""
+
+
+class ConvergenceWarning(PreimageWarning):
+    """An iteration stopped before it reached its tolerance."""
+
+
+class NothingFilteredWarning(PreimageWarning):
+    """All components are kept, so a projection changes nothing."""

@@ -1,0 +1,121 @@
+"""Vectors of feature space, Ψ = Σᵢ wᵢ φ(xᵢ), and the questions the way back asks of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from preimage import tiles
+from preimage.kernels import Kernel
+from preimage.kernels.base import is_number
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """A batch of vectors Ψⱼ = Σᵢ wⱼᵢ φ(xᵢ) over shared points.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With numbers for all its parameters.
+    points : array or CSR matrix of shape (n, d)
+        The points xᵢ; whole numbers in one column for a precomputed kernel.
+    weights : array of shape (m, n)
+        One row a vector.
+    """
+
+    kernel: Kernel
+    points: np.ndarray
+    weights: np.ndarray
+
+    def __post_init__(self):
+        if np.ndim(self.weights) != 2 or np.shape(self.weights)[1] != self.points.shape[0]:
+            raise ValueError(
+                f"an expansion over {self.points.shape[0]} points needs weights of shape "
+                f"(vectors, {self.points.shape[0]}), not {np.shape(self.weights)}."
+            )
+
+    def __len__(self) -> int:
+        """The number of vectors."""
+        return self.weights.shape[0]
+
+    def __getitem__(self, which) -> Expansion:
+        """Some of the vectors, always as a batch."""
+        return Expansion(self.kernel, self.points, np.atleast_2d(self.weights[which]))
+
+    def inner(self, X) -> np.ndarray:
+        """⟨Ψⱼ, φ(xᵢ)⟩ for all vectors j and all rows i of X, shape (m, rows)."""
+        return tiles.multiply(self.kernel, X, self.points, np.ascontiguousarray(self.weights.T)).T
+
+    def inner_points(self) -> np.ndarray:
+        """⟨Ψⱼ, φ(xᵢ)⟩ with the expansion's own points, shape (m, n)."""
+        return tiles.multiply_symmetric(self.kernel, self.points, np.ascontiguousarray(self.weights.T)).T
+
+    def norm2(self) -> np.ndarray:
+        """‖Ψⱼ‖² = wⱼᵀ K wⱼ, one a vector."""
+        return np.maximum(np.einsum("ji,ji->j", self.inner_points(), self.weights), 0)
+
+    def inner_paired(self, X) -> np.ndarray:
+        """⟨Ψⱼ, φ(xⱼ)⟩: row j of X with vector j."""
+        return self._by_rows(lambda rows: np.einsum("ji,ji->j", self.kernel(X[rows], self.points), self.weights[rows]))
+
+    def gradient(self, X) -> np.ndarray:
+        """∇ₓ⟨Ψⱼ, φ(x)⟩ at x = row j of X, shape of X."""
+        gradient = self.kernel.gradient  # type: ignore[attr-defined]
+        return self._by_rows(lambda rows: gradient(X[rows], self.points, self.weights[rows]))
+
+    def distances2(self, X) -> np.ndarray:
+        """‖Ψⱼ − φ(xᵢ)‖² = ‖Ψⱼ‖² + k(xᵢ, xᵢ) − 2⟨Ψⱼ, φ(xᵢ)⟩, shape (m, rows)."""
+        return np.maximum(self.norm2()[:, None] + self.kernel.diagonal(X) - 2 * self.inner(X), 0)
+
+    def inner_expansion(self, other: Expansion) -> np.ndarray:
+        """⟨Ψⱼ, Ψ′ₗ⟩ with the vectors of another expansion of the same kernel, shape (m, other's m)."""
+        self._refuse_other_kernel(other)
+        return self.inner(other.points) @ other.weights.T
+
+    def distances2_expansion(self, other: Expansion) -> np.ndarray:
+        """‖Ψⱼ − Ψ′ₗ‖², shape (m, other's m)."""
+        return np.maximum(self.norm2()[:, None] + other.norm2() - 2 * self.inner_expansion(other), 0)
+
+    def __add__(self, other: Expansion) -> Expansion:
+        """The sums vector by vector; a single vector is added to all."""
+        if not isinstance(other, Expansion):
+            return NotImplemented
+        self._refuse_other_kernel(other)
+        if self.points is other.points:
+            return Expansion(self.kernel, self.points, self.weights + other.weights)
+        m = np.broadcast_shapes((len(self),), (len(other),))[0]
+        weights = [np.broadcast_to(part.weights, (m, part.weights.shape[1])) for part in (self, other)]
+        return Expansion(self.kernel, _stack(self.points, other.points), np.hstack(weights))
+
+    def __sub__(self, other: Expansion) -> Expansion:
+        return self + (-1) * other if isinstance(other, Expansion) else NotImplemented
+
+    def __mul__(self, factor: Any) -> Expansion:
+        """Every vector times a number, or each times its own (a sequence of m numbers)."""
+        if not isinstance(factor, np.ndarray) and not is_number(factor):
+            return NotImplemented
+        return Expansion(self.kernel, self.points, self.weights * np.reshape(factor, (-1, 1)))
+
+    __rmul__ = __mul__
+    __array_ufunc__ = None  # so that an array on the left hands the product over to __rmul__
+
+    def truncate(self, tol: float = 0.0) -> Expansion:
+        """The same vectors without the points whose weights are at most ``tol`` in size in all of them."""
+        kept = np.flatnonzero(np.abs(self.weights).max(axis=0, initial=0) > tol)
+        return Expansion(self.kernel, self.points[kept], self.weights[:, kept])
+
+    def _by_rows(self, function) -> np.ndarray:
+        row_bytes = 4 * self.points.shape[0] * self.weights.itemsize  # the kernel values and what is made of them
+        return np.concatenate(tiles.map_rows(function, len(self), row_bytes))
+
+    def _refuse_other_kernel(self, other: Expansion) -> None:
+        if self.kernel != other.kernel:
+            raise ValueError(f"the two expansions live in different feature spaces: {self.kernel} and {other.kernel}.")
+
+
+def _stack(X, Y):
+    return sp.vstack([X, Y], format="csr") if sp.issparse(X) or sp.issparse(Y) else np.concatenate([X, Y])

@@ -1,0 +1,63 @@
+"""Kernels: what they are, what each knows about itself, and the names users type."""
+
+from __future__ import annotations
+
+from preimage.kernels.base import DotProduct, Kernel, Product, Radial, Scaled, Sum, knows, require
+from preimage.kernels.dot import Linear, Polynomial, Sigmoid
+from preimage.kernels.other import Cosine, Function, Laplacian, Precomputed
+from preimage.kernels.radial import Exponential, Gaussian, InverseMultiquadric, Matern, RationalQuadratic
+
+__all__ = [
+    "Cosine",
+    "DotProduct",
+    "Exponential",
+    "Function",
+    "Gaussian",
+    "InverseMultiquadric",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Polynomial",
+    "Precomputed",
+    "Product",
+    "Radial",
+    "RationalQuadratic",
+    "Scaled",
+    "Sigmoid",
+    "Sum",
+    "as_kernel",
+    "knows",
+    "require",
+]
+
+NAMES = {
+    "linear": Linear,
+    "polynomial": Polynomial,
+    "poly": Polynomial,
+    "gaussian": Gaussian,
+    "rbf": Gaussian,
+    "exponential": Exponential,
+    "laplacian": Laplacian,
+    "sigmoid": Sigmoid,
+    "cosine": Cosine,
+    "rational_quadratic": RationalQuadratic,
+    "inverse_multiquadric": InverseMultiquadric,
+    "matern": Matern,
+    "precomputed": Precomputed,
+}
+
+
+def as_kernel(kernel) -> Kernel:
+    """A kernel from what users type: a kernel object, a name, or a callable on two matrices."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
+        if kernel not in NAMES:
+            raise ValueError(f"unknown kernel {kernel!r}; the names are {', '.join(sorted(NAMES))}.")
+        return NAMES[kernel]()
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise TypeError(f"kernel must be an object, not a class: write {kernel.__name__}(...).")
+    if callable(kernel):
+        return Function(kernel)
+    raise TypeError(f"kernel must be a name, a kernel object or a callable, not {kernel!r}.")

@@ -1,0 +1,100 @@
+"""Kernels of the inner product, k(x, y) = κ(xᵀy). A ``gamma`` of None is 1/d, taken when a model is fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from preimage.kernels.base import DotProduct, finite, positive
+
+
+@dataclass(frozen=True)
+class Linear(DotProduct):
+    """xᵀy: kernel PCA with it is PCA."""
+
+    def profile(self, t) -> Any:
+        return t
+
+    def derivative(self, t) -> Any:
+        return np.ones_like(t)
+
+    def inverse(self, value) -> Any:
+        return value
+
+
+@dataclass(frozen=True)
+class _Affine(DotProduct):
+    """A function of γxᵀy + c₀."""
+
+    gamma: float | None = None
+    coef0: float = 1.0
+
+    def __post_init__(self):
+        if self.gamma is not None:
+            positive("gamma", self.gamma)
+        finite("coef0", self.coef0)
+
+    @property
+    def _gamma(self) -> float:
+        if self.gamma is None:
+            raise ValueError(
+                f"{self!r} has no number for its gamma yet: fit a model with it, or call "
+                "preimage.scales.resolve(kernel, X) to take 1/d from data."
+            )
+        return float(self.gamma)
+
+    def _affine(self, t) -> Any:
+        return self._gamma * t + float(self.coef0)
+
+
+@dataclass(frozen=True)
+class Polynomial(_Affine):
+    """(γxᵀy + c₀)ᵖ. For even p the inverse takes the root where γxᵀy + c₀ ≥ 0."""
+
+    degree: float = 3
+
+    def __post_init__(self):
+        super().__post_init__()
+        positive("degree", self.degree)
+
+    @property
+    def positive_definite(self) -> bool:  # type: ignore[override]
+        return self.coef0 >= 0 and float(self.degree).is_integer()
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether the profile is one-to-one on the whole line."""
+        return self.degree % 2 == 1
+
+    def profile(self, t) -> Any:
+        return self._affine(t) ** self.degree
+
+    def derivative(self, t) -> Any:
+        return self.degree * self._gamma * self._affine(t) ** (self.degree - 1)
+
+    def inverse(self, value) -> Any:
+        root = np.abs(value) ** (1 / self.degree)
+        root = np.sign(value) * root if self.is_odd else np.where(np.asarray(value) > 0, root, 0)
+        return (root - float(self.coef0)) / self._gamma
+
+
+@dataclass(frozen=True)
+class Sigmoid(_Affine):
+    """tanh(γxᵀy + c₀). Not positive definite."""
+
+    @property
+    def positive_definite(self) -> bool:  # type: ignore[override]
+        return False
+
+    def profile(self, t) -> Any:
+        return np.tanh(self._affine(t))
+
+    def derivative(self, t) -> Any:
+        return self._gamma * (1 - np.tanh(self._affine(t)) ** 2)
+
+    def inverse(self, value) -> Any:
+        value = np.asarray(value)
+        limit = 1 - np.finfo(value.dtype if value.dtype.kind == "f" else float).eps
+        return (np.arctanh(np.clip(value, -limit, limit)) - float(self.coef0)) / self._gamma

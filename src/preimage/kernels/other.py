@@ -1,0 +1,140 @@
+"""Kernels without a profile: of the L1 distance, of the angle, of the user's own making, and given as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+
+from preimage.kernels.base import Kernel, positive
+from preimage.kernels.geometry import inner_products, squared_norms
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """exp(−γ‖x − y‖₁), as in scikit-learn; a ``gamma`` of None is 1/d."""
+
+    gamma: float | None = None
+
+    accepts_sparse = False
+
+    def __post_init__(self):
+        if self.gamma is not None:
+            positive("gamma", self.gamma)
+
+    @property
+    def _gamma(self) -> float:
+        if self.gamma is None:
+            raise ValueError(
+                f"{self!r} has no number for its gamma yet: fit a model with it, or call "
+                "preimage.scales.resolve(kernel, X) to take 1/d from data."
+            )
+        return float(self.gamma)
+
+    def __call__(self, X, Y) -> np.ndarray:
+        distances = cdist(X, Y, "cityblock").astype(np.result_type(X, Y), copy=False)
+        return np.exp(-self._gamma * distances)
+
+    def diagonal(self, X) -> np.ndarray:
+        return np.ones(X.shape[0], dtype=X.dtype)
+
+    def gradient(self, Z, X, W) -> np.ndarray:
+        """−γ Σᵢ wᵢkᵢ sign(z − xᵢ), a column at a time."""
+        weights = -self._gamma * W * self(Z, X)
+        columns = [np.einsum("ji,ji->j", weights, np.sign(z[:, None] - x)) for z, x in zip(Z.T, X.T, strict=True)]
+        return np.stack(columns, axis=1)
+
+    def diagonal_gradient(self, Z) -> np.ndarray:
+        return np.zeros_like(Z)
+
+    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+        """Independent Cauchy draws of scale γ in every coordinate."""
+        return self._gamma * rng.standard_cauchy((n, dim))
+
+
+def _unit(X):
+    """Rows divided by their norm; rows of zeros stay zero."""
+    norms = np.sqrt(squared_norms(X))
+    scale = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
+    return sp.diags_array(scale).tocsr() @ X if sp.issparse(X) else X * scale[:, None]
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    """xᵀy / ‖x‖‖y‖, the linear kernel of directions."""
+
+    def __call__(self, X, Y) -> np.ndarray:
+        return inner_products(_unit(X), _unit(Y))
+
+    def diagonal(self, X) -> np.ndarray:
+        return (squared_norms(X) > 0).astype(X.dtype)
+
+    def gradient(self, Z, X, W) -> np.ndarray:
+        """Σᵢ wᵢ (vᵢ − (uᵀvᵢ)u)/‖z‖ for the directions u of z and vᵢ of xᵢ."""
+        pulled = W @ _unit(X)
+        directions = _unit(Z)
+        pulled -= np.einsum("ij,ij->i", pulled, directions)[:, None] * directions
+        norms = np.sqrt(squared_norms(Z))[:, None]
+        return np.divide(pulled, norms, out=np.zeros_like(pulled), where=norms > 0)
+
+    def diagonal_gradient(self, Z) -> np.ndarray:
+        return np.zeros_like(Z)
+
+
+@dataclass(frozen=True)
+class Function(Kernel):
+    """A kernel of the user's own: any callable on two matrices that returns the matrix of values.
+
+    Its values must depend on the pair of rows alone, because they are computed in blocks.
+    """
+
+    function: Callable[[Any, Any], np.ndarray]
+
+    positive_definite = False  # not known
+
+    def __call__(self, X, Y) -> np.ndarray:
+        values = np.asarray(self.function(X, Y))
+        if values.shape != (X.shape[0], Y.shape[0]):
+            raise ValueError(
+                f"the kernel function returned shape {values.shape} for {X.shape[0]} and {Y.shape[0]} rows; "
+                f"it must return one value a pair, shape {(X.shape[0], Y.shape[0])}."
+            )
+        if values.dtype.kind not in "fiub":
+            raise TypeError(f"the kernel function returned values of type {values.dtype}; they must be real numbers.")
+        return values.astype(np.result_type(X.dtype, Y.dtype), copy=False)
+
+    def diagonal(self, X) -> np.ndarray:
+        return np.array([self(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])], dtype=X.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed(Kernel):
+    """Kernel values given as numbers. Points of an expansion are known by their number in the training set.
+
+    Called with whole-number points on both sides it looks up ``matrix``; called with rows of kernel values (one
+    column a training point) on the left it picks the columns of the points on the right.
+    """
+
+    matrix: np.ndarray | None = field(default=None, repr=False)
+
+    positive_definite = False  # not known
+    accepts_sparse = False
+
+    def __call__(self, X, Y) -> np.ndarray:
+        columns = Y[:, 0]
+        if X.dtype.kind not in "iu":
+            return X[:, columns]
+        return self._known[X[:, 0]][:, columns]
+
+    def diagonal(self, X) -> np.ndarray:
+        return self._known[X[:, 0], X[:, 0]]
+
+    @property
+    def _known(self) -> np.ndarray:
+        if self.matrix is None:
+            raise ValueError("this precomputed kernel has no matrix yet: fit a model with the kernel matrix first.")
+        return self.matrix

@@ -1,0 +1,193 @@
+"""Kernels of the Euclidean distance, k(x, y) = κ(‖x − y‖²), each with a length scale ℓ.
+
+A ``length_scale`` is a number, the name of a rule, or None (the rule ``"median"``); rules take it from the data when a
+model is fitted (see :mod:`preimage.scales`). Here t = ‖x − y‖².
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from preimage.kernels.base import Radial, positive
+
+
+def _clip(value):
+    """Kernel values brought into (0, 1], where a normalised profile has an inverse."""
+    value = np.asarray(value)
+    return np.clip(value, np.finfo(value.dtype if value.dtype.kind == "f" else float).tiny, 1)
+
+
+@dataclass(frozen=True)
+class _LengthScaled(Radial):
+    length_scale: float | str | None = None
+
+    def __post_init__(self):
+        if self.length_scale is not None and not isinstance(self.length_scale, str):
+            positive("length_scale", self.length_scale)
+
+    @property
+    def _scale(self) -> float:
+        if self.length_scale is None or isinstance(self.length_scale, str):
+            raise ValueError(
+                f"{self!r} has no number for its length_scale yet: fit a model with it, or call "
+                "preimage.scales.resolve(kernel, X) to take one from data."
+            )
+        return float(self.length_scale)
+
+    @property
+    def _c(self) -> float:
+        """2ℓ², the constant c of the papers' Gaussian exp(−t/c)."""
+        return 2 * self._scale**2
+
+
+@dataclass(frozen=True)
+class Gaussian(_LengthScaled):
+    """exp(−t / 2ℓ²); with γ = 1/2ℓ² it is scikit-learn's ``rbf``."""
+
+    @classmethod
+    def from_gamma(cls, gamma: float) -> Gaussian:
+        """The kernel exp(−γt)."""
+        positive("gamma", gamma)
+        return cls(length_scale=1 / sqrt(2 * gamma))
+
+    def profile(self, t) -> Any:
+        values = t * (-1 / self._c)
+        return np.exp(values, out=values) if isinstance(values, np.ndarray) else np.exp(values)
+
+    def derivative(self, t) -> Any:
+        return self.profile(t) * (-1 / self._c)
+
+    def inverse(self, value) -> Any:
+        return -self._c * np.log(_clip(value))
+
+    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.standard_normal((n, dim)) / self._scale
+
+
+@dataclass(frozen=True)
+class Exponential(_LengthScaled):
+    """exp(−√t / ℓ), the Laplacian of the Euclidean distance; equal to Matérn with ν = 1/2."""
+
+    def profile(self, t) -> Any:
+        return np.exp(-np.sqrt(t) / self._scale)
+
+    def derivative(self, t) -> Any:
+        """−κ/(2ℓ√t), kept finite at t = 0 where it has a pole."""
+        root = np.sqrt(np.maximum(t, (1e-8 * self._scale) ** 2))
+        return -np.exp(-root / self._scale) / (2 * self._scale * root)
+
+    def inverse(self, value) -> Any:
+        return (self._scale * np.log(_clip(value))) ** 2
+
+    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+        return _student_frequencies(n, dim, rng, degrees=1, length_scale=self._scale)
+
+
+@dataclass(frozen=True)
+class RationalQuadratic(_LengthScaled):
+    """(1 + t / 2αℓ²)^(−α), a mixture of Gaussians of many scales."""
+
+    alpha: float = 1.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        positive("alpha", self.alpha)
+
+    def profile(self, t) -> Any:
+        return (1 + t / (self.alpha * self._c)) ** -self.alpha
+
+    def derivative(self, t) -> Any:
+        return -((1 + t / (self.alpha * self._c)) ** (-self.alpha - 1)) / self._c
+
+    def inverse(self, value) -> Any:
+        return self.alpha * self._c * (_clip(value) ** (-1 / self.alpha) - 1)
+
+    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+        """√τ g / ℓ with g standard normal and τ ~ Gamma(α, rate α)."""
+        precision = rng.gamma(self.alpha, 1 / self.alpha, size=(n, 1))
+        return np.sqrt(precision) * rng.standard_normal((n, dim)) / self._scale
+
+
+@dataclass(frozen=True)
+class InverseMultiquadric(_LengthScaled):
+    """(1 + t / ℓ²)^(−1/2), the rational quadratic with α = 1/2."""
+
+    @property
+    def _rational(self) -> RationalQuadratic:
+        return RationalQuadratic(self._scale, alpha=0.5)
+
+    def profile(self, t) -> Any:
+        return self._rational.profile(t)
+
+    def derivative(self, t) -> Any:
+        return self._rational.derivative(t)
+
+    def inverse(self, value) -> Any:
+        return self._rational.inverse(value)
+
+    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+        return self._rational.frequencies(n, dim, rng)
+
+
+@dataclass(frozen=True)
+class Matern(_LengthScaled):
+    """The Matérn kernels with ν = 1/2, 3/2, 5/2, in s = √(2νt)/ℓ: e⁻ˢ, (1 + s)e⁻ˢ, (1 + s + s²/3)e⁻ˢ."""
+
+    nu: float = 1.5
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"nu must be 0.5, 1.5 or 2.5, not {self.nu!r}.")
+
+    def _s(self, t) -> Any:
+        return np.sqrt(2 * self.nu * t) / self._scale
+
+    @property
+    def _exponential(self) -> Exponential:
+        return Exponential(self._scale)
+
+    def profile(self, t) -> Any:
+        if self.nu == 0.5:
+            return self._exponential.profile(t)
+        s = self._s(t)
+        return (1 + s if self.nu == 1.5 else 1 + s + s**2 / 3) * np.exp(-s)
+
+    def derivative(self, t) -> Any:
+        """−(ν/ℓ²)e⁻ˢ for ν = 3/2, −(ν/3ℓ²)(1 + s)e⁻ˢ for ν = 5/2."""
+        if self.nu == 0.5:
+            return self._exponential.derivative(t)
+        s = self._s(t)
+        return -self.nu / self._scale**2 * np.exp(-s) * (1 if self.nu == 1.5 else (1 + s) / 3)
+
+    def inverse(self, value) -> Any:
+        if self.nu == 0.5:
+            return self._exponential.inverse(value)
+        return (self._scale * self._inverse_s(_clip(value))) ** 2 / (2 * self.nu)
+
+    def _inverse_s(self, value) -> np.ndarray:
+        """Find s: Newton on log κ(s), concave and decreasing, descends to the root from its right."""
+        goal = np.log(value)
+        s = np.sqrt((-2 if self.nu == 1.5 else -6) * goal) - goal  # right of the root
+        for _ in range(60):
+            if self.nu == 1.5:
+                log_profile, slope = np.log1p(s) - s, -s / (1 + s)
+            else:
+                log_profile, slope = np.log1p(s + s**2 / 3) - s, -s * (1 + s) / (3 + 3 * s + s**2)
+            step = np.where(s > 0, (log_profile - goal) / np.where(slope == 0, -1, slope), 0)
+            s = np.maximum(s - step, 0)
+            if np.all(np.abs(step) <= 4 * np.finfo(s.dtype).eps * s):
+                break
+        return s
+
+    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+        return _student_frequencies(n, dim, rng, degrees=2 * self.nu, length_scale=self._scale)
+
+
+def _student_frequencies(n, dim, rng, *, degrees: float, length_scale: float) -> np.ndarray:
+    """The joint multivariate Student law (g/ℓ)√(2ν/χ²₂ᵥ): one χ² a draw, shared by all coordinates."""
+    return rng.standard_normal((n, dim)) * np.sqrt(degrees / rng.chisquare(degrees, size=(n, 1))) / length_scale

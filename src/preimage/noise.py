@@ -1,0 +1,208 @@
+"""Noise laws: how clean data become noisy.
+
+A law is a frozen dataclass that is called as ``law(X, rng)`` and returns a corrupted copy of ``X``. Floating types are
+kept, other real types become float64, and ``X`` itself is never changed.
+
+>>> import numpy as np
+>>> Y = GaussianNoise(0.25)(np.zeros((2, 3), dtype=np.float32), np.random.default_rng(0))
+>>> Y.shape, Y.dtype
+((2, 3), dtype('float32'))
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["CustomNoise", "GaussianNoise", "Masking", "NoiseLaw", "PoissonNoise", "SaltAndPepper", "as_noise"]
+
+Array = NDArray[Any]
+
+
+class NoiseLaw(ABC):
+    """A way to corrupt data; subclasses say how in ``corrupt``."""
+
+    def __call__(self, X: ArrayLike, rng: np.random.Generator | int | None) -> Array:
+        """Return a corrupted copy of X.
+
+        Parameters
+        ----------
+        X : array_like of real numbers, any shape
+            Clean data.
+        rng : numpy.random.Generator, int or None
+            Where the randomness comes from: a generator, a seed, or None for a fresh one.
+
+        Returns
+        -------
+        Y : ndarray of the shape of X
+            In X's dtype if that is a floating one, else in float64.
+        """
+        X = _floating(X)
+        return np.asarray(self.corrupt(X, np.random.default_rng(rng)), dtype=X.dtype)
+
+    @abstractmethod
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
+        """Return a corrupted copy of a floating array."""
+
+
+@dataclass(frozen=True)
+class GaussianNoise(NoiseLaw):
+    r"""Additive white Gaussian noise, y = x + σε with ε ~ N(0, 1).
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation σ ≥ 0.
+    clip : tuple (low, high) or None
+        The range that noisy values are clipped to, as an image file would. None leaves them alone.
+    """
+
+    sigma: float
+    clip: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        _require(_is_real(self.sigma) and 0 <= self.sigma < np.inf, f"sigma must be ≥ 0 and finite, got {self.sigma!r}")
+        _require(self.clip is None or _is_range(self.clip), f"clip must be None or low < high, got {self.clip!r}")
+
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
+        """Add the noise, then clip."""
+        Y = X + float(self.sigma) * rng.standard_normal(X.shape).astype(X.dtype)
+        return Y if self.clip is None else np.clip(Y, *self.clip)
+
+
+@dataclass(frozen=True)
+class SaltAndPepper(NoiseLaw):
+    """Impulse noise: each value becomes low or high, with probability p/2 each, and stays otherwise.
+
+    Parameters
+    ----------
+    p : float
+        Probability in [0, 1] that a value is lost.
+    low, high : float
+        What lost values become.
+
+    References
+    ----------
+    Mika et al. (1998), Figure 4, call it speckle noise.
+    """
+
+    p: float
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_probability(self.p)
+        _require(_is_range((self.low, self.high)), f"low must be < high, got {self.low!r} and {self.high!r}")
+
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
+        """Overwrite a random subset of the values."""
+        u = rng.random(X.shape)
+        return np.where(u < self.p / 2, self.low, np.where(u > 1 - self.p / 2, self.high, X))
+
+
+@dataclass(frozen=True)
+class Masking(NoiseLaw):
+    """Lost values: each value is replaced with probability p.
+
+    Parameters
+    ----------
+    p : float
+        Probability in [0, 1] that a value is lost.
+    value : float
+        What lost values become; NaN marks them as missing.
+    """
+
+    p: float
+    value: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require_probability(self.p)
+        _require(_is_real(self.value), f"value must be a number, got {self.value!r}")
+
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
+        """Overwrite a random subset of the values."""
+        return np.where(rng.random(X.shape) < self.p, self.value, X)
+
+
+@dataclass(frozen=True)
+class PoissonNoise(NoiseLaw):
+    """Photon counts: y = n/peak with n ~ Poisson(peak · x), so that E y = x and var y = x/peak.
+
+    Parameters
+    ----------
+    peak : float
+        Mean count at x = 1, positive; the smaller, the noisier.
+    """
+
+    peak: float
+
+    def __post_init__(self) -> None:
+        _require(_is_real(self.peak) and 0 < self.peak < np.inf, f"peak must be > 0 and finite, got {self.peak!r}")
+
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
+        """Count photons."""
+        _require(bool(np.all(X >= 0)), "Poisson noise needs intensities: X holds negative values or NaN")
+        return rng.poisson(self.peak * X.astype(float)) / self.peak
+
+
+@dataclass(frozen=True)
+class CustomNoise(NoiseLaw):
+    """Any function (X, rng) → Y as a noise law.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a floating array and a generator, returns an array of the same shape.
+    """
+
+    function: Callable[[Array, np.random.Generator], ArrayLike]
+
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
+        """Call the function on a copy, so that it may work in place, and check what it returns."""
+        Y = np.asarray(self.function(X.copy(), rng))
+        _require(Y.shape == X.shape, f"the noise function returned shape {Y.shape} for data of shape {X.shape}")
+        _require(Y.dtype.kind in "fiub", f"the noise function returned {Y.dtype}, not real numbers")
+        return Y
+
+
+def as_noise(law: NoiseLaw | Callable[[Array, np.random.Generator], ArrayLike]) -> NoiseLaw:
+    """Take a noise law as it is, and wrap a function (X, rng) → Y as one."""
+    if isinstance(law, NoiseLaw):
+        return law
+    # A class would be called as a function, and its constructor would take X for a parameter.
+    if callable(law) and not isinstance(law, type):
+        return CustomNoise(law)
+    raise TypeError(f"noise must be a law such as GaussianNoise(0.25) or a function (X, rng) -> Y, got {law!r}")
+
+
+def _floating(X: ArrayLike) -> Array:
+    X = np.asarray(X)
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"noise needs a dense array of real numbers, got dtype {X.dtype}")
+    return X if X.dtype.kind == "f" else X.astype(float)
+
+
+def _require(condition: bool, sentence: str) -> None:
+    if not condition:
+        raise ValueError(sentence)
+
+
+def _require_probability(p: Any) -> None:
+    _require(_is_real(p) and 0 <= p <= 1, f"p must be a probability in [0, 1], got {p!r}")
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _is_range(pair: Any) -> bool:
+    return (
+        isinstance(pair, (tuple, list))
+        and len(pair) == 2
+        and all(_is_real(end) and not isnan(end) for end in pair)
+        and pair[0] < pair[1]
+    )

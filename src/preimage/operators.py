@@ -1,0 +1,163 @@
+"""The Gram matrix as a symmetric LinearOperator: stored, or recomputed tile by tile; centred in feature space.
+
+K̃ = HKH with H = I − 11ᵀ/n (ALGORITHMS: K̃ᵢⱼ = Kᵢⱼ − rᵢ − rⱼ + s̄, r the row means of K and s̄ their mean).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from preimage import tiles
+from preimage.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class GramStatistics:
+    """What centring needs to know of a Gram matrix: row means r, their mean s̄, and its trace.
+
+    ``mean_weight`` is the weight 1/n of every point in the mean φ̄, or 0 where nothing is centred; then r and s̄ are 0.
+    """
+
+    row_means: np.ndarray
+    grand_mean: float
+    trace: float
+    mean_weight: float
+
+    @property
+    def total_variance(self) -> float:
+        """Tr K̃ = Σ Kᵢᵢ − n s̄: the sum of all eigenvalues without computing them."""
+        return self.trace - len(self.row_means) * self.grand_mean
+
+
+class Symmetric(LinearOperator):
+    """A symmetric operator that can also be had as a dense matrix."""
+
+    def __init__(self, dtype, n: int):
+        super().__init__(dtype=np.dtype(dtype), shape=(n, n))
+
+    def _matvec(self, v):
+        return self._matmat(np.reshape(v, (-1, 1)))[:, 0]
+
+    def _adjoint(self):
+        return self
+
+    def dense(self) -> np.ndarray:
+        """The matrix itself."""
+        return self @ np.eye(self.shape[0], dtype=self.dtype)
+
+
+class Stored(Symmetric):
+    """A symmetric matrix held in memory. It belongs to this operator, and solvers may use it as scratch space."""
+
+    def __init__(self, matrix: np.ndarray):
+        super().__init__(matrix.dtype, matrix.shape[0])
+        self.matrix = matrix
+
+    def _matmat(self, V):
+        return self.matrix @ V
+
+    def dense(self) -> np.ndarray:
+        return self.matrix
+
+
+class Tiled(Symmetric):
+    """The Gram matrix of the rows of X, computed anew at every product."""
+
+    def __init__(self, kernel: Kernel, X):
+        super().__init__(X.dtype, X.shape[0])
+        self.kernel, self.X = kernel, X
+
+    def _matmat(self, V):
+        return tiles.multiply_symmetric(self.kernel, self.X, np.ascontiguousarray(V))
+
+    def dense(self) -> np.ndarray:
+        return tiles.gram(self.kernel, self.X)
+
+
+class Centred(Symmetric):
+    """HAH for any symmetric operator A. The constant vector is mapped to exactly 0."""
+
+    def __init__(self, operator: Symmetric):
+        super().__init__(operator.dtype, operator.shape[0])
+        self.operator = operator
+
+    def _matmat(self, V):
+        product = self.operator @ (V - V.mean(axis=0))
+        return product - product.mean(axis=0)
+
+    def dense(self) -> np.ndarray:
+        matrix = np.array(self.operator.dense())
+        row_means = matrix.mean(axis=0)
+        center_in_place(matrix, row_means, row_means.mean())
+        return matrix
+
+
+def gram_operator(kernel: Kernel, X, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
+    """The (centred) Gram matrix of the rows of X as an operator, and the statistics that centred it."""
+    n = X.shape[0]
+    stored = choose_storage(storage, n, X.dtype) == "memory"
+    plain = Stored(tiles.gram(kernel, X)) if stored else Tiled(kernel, X)
+    return _centred(plain, float(np.sum(kernel.diagonal(X), dtype=float)), center)
+
+
+def matrix_operator(matrix: np.ndarray, *, center: bool) -> tuple[Symmetric, GramStatistics]:
+    """The same for a kernel matrix that the user computed; it is copied."""
+    return _centred(Stored(np.array(matrix)), float(np.trace(matrix, dtype=float)), center)
+
+
+def _centred(operator: Symmetric, trace: float, center: bool) -> tuple[Symmetric, GramStatistics]:
+    n = operator.shape[0]
+    if not center:
+        _refuse_overflow(trace)
+        return operator, GramStatistics(np.zeros(n, dtype=operator.dtype), 0.0, trace, 0.0)
+    row_means = operator @ np.full(n, 1 / n, dtype=operator.dtype)
+    statistics = GramStatistics(row_means, float(row_means.mean(dtype=float)), trace, 1 / n)
+    _refuse_overflow(statistics.total_variance)
+    if isinstance(operator, Stored):
+        center_in_place(operator.matrix, row_means, statistics.grand_mean)
+        return operator, statistics
+    return Centred(operator), statistics
+
+
+def center_in_place(matrix: np.ndarray, row_means: np.ndarray, grand_mean: float) -> None:
+    """Kᵢⱼ − rᵢ − rⱼ + s̄, by blocks of rows and without a second matrix."""
+
+    def centre(rows: slice) -> None:
+        matrix[rows] -= row_means[rows, None]
+        matrix[rows] -= (row_means - grand_mean).astype(matrix.dtype)
+
+    tiles.spread(centre, tiles.slices(matrix.shape[0], 128))
+
+
+def choose_storage(storage: str, n: int, dtype) -> str:
+    """``"memory"`` or ``"recompute"``; ``"auto"`` stores the matrix where it takes at most half of the free memory."""
+    if storage not in ("auto", "memory", "recompute"):
+        raise ValueError(f'storage must be "auto", "memory" or "recompute", not {storage!r}.')
+    if storage != "auto":
+        return storage
+    return "memory" if n * n * np.dtype(dtype).itemsize <= free_memory() / 2 else "recompute"
+
+
+def free_memory() -> float:
+    """Bytes of memory that can still be had; infinite where the system does not tell."""
+    try:
+        with open("/proc/meminfo") as lines:
+            return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (ValueError, OSError, AttributeError):
+        return float("inf")
+
+
+def _refuse_overflow(value: float) -> None:
+    if not np.isfinite(value):
+        raise ValueError(
+            "the kernel matrix has values that are infinite or not numbers: bring the columns to a smaller scale "
+            "(for example with scikit-learn's StandardScaler), or choose a kernel that fits their scale."
+        )

@@ -1,0 +1,152 @@
+"""The way back learned by regression, from codes to inputs (Bakır, Weston & Schölkopf 2004).
+
+Kernel ridge regression with a kernel of its own on the codes, centred targets x − x̄, and scale and ridge chosen by
+closed-form leave-one-out. Codes of noisy points are shrunk, because such points lie far from all training points; a map
+learned on clean codes has never seen the like. The noise-aware form is trained on codes of corrupted copies,
+β(xᵢ + noise) → xᵢ, and leaves out all copies of a row together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from preimage import tiles
+from preimage.kernels import Kernel, Precomputed, as_kernel
+from preimage.noise import as_noise
+from preimage.preimages.base import Preimages, closed_form
+from preimage.scales import median, resolve, spread_rows
+
+RIDGES = tuple(10.0 ** (exponent / 2) for exponent in range(-14, 5))
+SCALES = (0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A regression from codes to inputs.
+
+    Parameters
+    ----------
+    ridge : float or "auto"
+        λ of (L + λI), relative to the diagonal of the kernel matrix L of the codes; "auto" is leave-one-out's choice.
+    noise : noise law or callable (X, rng) → Y, optional
+        Train on codes of rows corrupted by this law (see :mod:`preimage.noise`), so that the map undoes the noise.
+    n_copies : int
+        Corrupted copies of each row.
+    kernel : kernel object or name
+        The kernel on the codes. A Gaussian without a number takes the best of 0.5, 1 and 2 times the median distance.
+    n_landmarks : int
+        Rows of codes that carry the regression; with fewer codes than that it is exact.
+    """
+
+    ridge: float | str = "auto"
+    noise: Any = None
+    n_copies: int = 4
+    kernel: Any = "gaussian"
+    n_landmarks: int = 2000
+
+    def __post_init__(self):
+        if self.ridge != "auto" and (isinstance(self.ridge, str | bool) or not 0 < self.ridge < np.inf):
+            raise ValueError(f'ridge must be a positive number or "auto", not {self.ridge!r}.')
+        if self.n_copies < 1 or self.n_landmarks < 1:
+            raise ValueError("n_copies and n_landmarks must be at least 1.")
+
+    def check(self, kernel: Kernel) -> None:
+        """Any kernel will do, as long as the training inputs are known."""
+        if isinstance(kernel, Precomputed):
+            raise ValueError(
+                "Learned needs the training inputs, which a precomputed kernel matrix does not hold: "
+                "use preimage=Nearest(), or give a kernel and the rows themselves."
+            )
+
+    def prepare(self, model, rng: np.random.Generator) -> _LearnedMap:
+        """Fit the regression on the training points of a fitted model."""
+        inputs = model.inputs
+        inputs = inputs.toarray() if sp.issparse(inputs) else inputs
+        codes, targets, copies = self._examples(model, inputs, rng)
+        kernel = as_kernel(self.kernel)
+        fits = [
+            _fit(candidate, codes, targets, copies, self.ridge, self.n_landmarks)
+            for candidate in _candidates(kernel, codes)
+        ]
+        return min(fits, key=lambda fitted: fitted.error)
+
+    def _examples(self, model, inputs, rng) -> tuple[np.ndarray, np.ndarray, int]:
+        """Codes, their targets, and how many consecutive rows belong together."""
+        if self.noise is None:
+            return model.codes(inputs), inputs, 1
+        law = as_noise(self.noise)
+        noisy = np.stack([law(inputs, rng) for _ in range(self.n_copies)], axis=1)
+        codes = model.codes(noisy.reshape(-1, inputs.shape[1]))
+        return codes, np.repeat(inputs, self.n_copies, axis=0), self.n_copies
+
+
+@dataclass(frozen=True, eq=False)
+class _LearnedMap:
+    """x̂(b) = x̄ + l(b, B)W, with what leave-one-out said of it."""
+
+    kernel: Kernel
+    landmarks: np.ndarray
+    weights: np.ndarray
+    mean: np.ndarray
+    ridge: float
+    error: float  # leave-one-out mean squared error of an entry
+
+    def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
+        points = self.mean + tiles.multiply(self.kernel, targets.codes, self.landmarks, self.weights)
+        return closed_form(targets, points)
+
+
+def _candidates(kernel: Kernel, codes: np.ndarray) -> list[Kernel]:
+    """The kernel itself if its scale is a number; else the median rule's scale times each of ``SCALES``."""
+    if not hasattr(kernel, "length_scale") or isinstance(kernel.length_scale, int | float):
+        return [resolve(kernel, codes)]
+    if isinstance(kernel.length_scale, str):
+        return [resolve(kernel, codes)]
+    scale = median(codes) or 1.0
+    return [replace(kernel, length_scale=factor * scale) for factor in SCALES]  # type: ignore[type-var]
+
+
+def _fit(kernel: Kernel, codes, targets, copies: int, ridge, n_landmarks: int) -> _LearnedMap:
+    """Ridge regression on the kernel features F = L_NZ T of the codes, T Tᵀ = L_ZZ⁺.
+
+    With F = QΣRᵀ known through the eigenpairs of FᵀF, every ridge costs one product. The residual of a group G left out
+    is (I − H_GG)⁻¹ e_G, with the hat matrix H = F(FᵀF + λI)⁻¹Fᵀ and the in-sample residual e.
+    """
+    mean = targets.mean(axis=0)
+    landmarks = spread_rows(codes, n_landmarks)
+    root = inverse_root(tiles.gram(kernel, landmarks))
+    features = tiles.cross(kernel, codes, landmarks) @ root
+    values, axes = scipy.linalg.eigh(features.T @ features, overwrite_a=True, check_finite=False)
+    values = np.maximum(values, 0)
+    rotated = features @ axes
+    moments = rotated.T @ (targets - mean)
+    unit = float(kernel.diagonal(landmarks).mean()) or 1.0
+    errors = {
+        candidate: _left_out_error(rotated, values + candidate * unit, moments, targets - mean, copies)
+        for candidate in (RIDGES if ridge == "auto" else (ridge,))
+    }
+    best = min(errors, key=errors.__getitem__)
+    weights = root @ (axes @ (moments / (values + best * unit)[:, None]))
+    return _LearnedMap(kernel, landmarks, np.ascontiguousarray(weights), mean, best, errors[best])
+
+
+def _left_out_error(rotated, damped, moments, targets, copies: int) -> float:
+    """Mean squared error of the entries when each row is predicted without itself and its copies."""
+    misfit = targets - rotated @ (moments / damped[:, None])
+    groups = (rotated / np.sqrt(damped)).reshape(-1, copies, rotated.shape[1])
+    leverage = np.eye(copies, dtype=groups.dtype) - groups @ groups.transpose(0, 2, 1)
+    leverage += np.eye(copies, dtype=groups.dtype) * 1e-10
+    left_out = np.linalg.solve(leverage, misfit.reshape(-1, copies, targets.shape[1]))
+    return float(np.mean(np.square(left_out)))
+
+
+def inverse_root(matrix: np.ndarray) -> np.ndarray:
+    """T (m × r) with TTᵀ the pseudo-inverse of a positive semidefinite matrix; directions of round-off are dropped."""
+    values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
+    kept = values > len(values) * np.finfo(values.dtype).eps * values[-1]
+    return vectors[:, kept] / np.sqrt(values[kept])

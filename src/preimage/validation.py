@@ -1,0 +1,133 @@
+"""What scikit-learn's conventions ask of every estimator, once: nested parameters of frozen objects, checks, draws."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from preimage.kernels.base import is_number
+
+
+class NestedParameters(BaseEstimator):
+    """Parameters of the frozen objects an estimator is built from, as ``kernel__length_scale`` and the like.
+
+    ``_objects`` names the parameters that hold such objects, each with the function that makes one from what users
+    type; so that nested names work also when the object was given by its name. Setting one replaces the object.
+    """
+
+    _objects: ClassVar[dict[str, Callable[[Any], Any]]] = {}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep``, also those of kernels, solvers and methods."""
+        params = super().get_params(deep=deep)
+        if deep:
+            for name in self._objects:
+                params.update(_nested(name, self._object(name)))
+        return params
+
+    def set_params(self, **params):
+        """Set parameters by name, nested ones too; returns the estimator."""
+        super().set_params(**{name: value for name, value in params.items() if "__" not in name})
+        for name, value in params.items():
+            head, separator, tail = name.partition("__")
+            if separator and head not in self._objects:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}.")
+            if separator:
+                setattr(self, head, _replaced(self._object(head), tail, value, name))
+        return self
+
+    def _object(self, name: str) -> Any:
+        """The object behind a parameter, or the parameter itself where it stands for none (as "auto" does)."""
+        value = getattr(self, name)
+        try:
+            return self._objects[name](value)
+        except (TypeError, ValueError):
+            return value
+
+
+def _settings(value: Any) -> list[str]:
+    """The names of an object's parameters."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return []
+    return [item.name for item in fields(value) if item.init and item.repr]
+
+
+def _nested(prefix: str, value: Any) -> dict[str, Any]:
+    found = {}
+    for name in _settings(value):
+        inner = getattr(value, name)
+        found[f"{prefix}__{name}"] = inner
+        found.update(_nested(f"{prefix}__{name}", inner))
+    return found
+
+
+def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
+    head, separator, tail = path.partition("__")
+    known = _settings(owner)
+    if head not in known:
+        have = f"it has {', '.join(known)}" if known else "it has no parameters of its own; give an object first"
+        raise ValueError(f"cannot set {full!r}: {owner!r} has no parameter {head!r} ({have}).")
+    if separator:
+        value = _replaced(getattr(owner, head), tail, value, full)
+    return replace(owner, **{head: value})
+
+
+def generator(random_state) -> np.random.Generator:
+    """A numpy generator from scikit-learn's ``random_state`` (an int, a RandomState, a Generator or None)."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31))
+
+
+def check_component_number(n_components: Any, n_rows: int, center: bool) -> int | float | None:
+    """``n_components`` as an int, a float in (0, 1) or None; a sentence for anything else."""
+    if n_components is None:
+        return None
+    if not is_number(n_components):
+        raise TypeError(f"n_components must be a whole number, a fraction in (0, 1) or None, not {n_components!r}.")
+    if isinstance(n_components, float | np.floating):
+        if not 0 < n_components < 1:
+            raise ValueError(f"n_components as a fraction of variance must lie between 0 and 1, not {n_components!r}.")
+        return float(n_components)
+    if n_components < 1:
+        raise ValueError(f"n_components must be at least 1, not {n_components}.")
+    if n_components > n_rows:
+        most = f"{n_rows - 1} components" if center else f"{n_rows} components"
+        raise ValueError(f"n_components={n_components} is more than the {n_rows} rows give: at most {most}.")
+    return int(n_components)
+
+
+def check_kernel_matrix(matrix: np.ndarray) -> None:
+    """Refuse a precomputed kernel matrix that is not square or not symmetric."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"a precomputed kernel matrix must be square at fit, not of shape {matrix.shape}: row i, column j holds "
+            "k(x_i, x_j) of the training points."
+        )
+    scale, tolerance = np.abs(matrix).max(initial=0), 100 * np.finfo(matrix.dtype).eps
+    gap = max(
+        (np.abs(matrix[i : i + 512] - matrix[:, i : i + 512].T).max() for i in range(0, len(matrix), 512)), default=0
+    )
+    if gap > tolerance * scale:
+        raise ValueError(
+            f"the precomputed kernel matrix is not symmetric: entries differ from their mirror image by up to "
+            f"{gap:.3g}. A kernel has k(x, y) = k(y, x); average the matrix with its transpose if that is round-off."
+        )
+
+
+def check_kernel_takes(kernel, X) -> None:
+    """Refuse sparse rows where the kernel needs dense ones."""
+    if sp.issparse(X) and not kernel.accepts_sparse:
+        raise TypeError(f"{kernel!r} needs dense rows; convert the sparse matrix with X.toarray().")
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """A warning that points at the caller of the estimator's method."""
+    warnings.warn(message, category, stacklevel=3)

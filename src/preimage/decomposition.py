@@ -24,32 +24,43 @@ FULL_SPECTRUM = 2000  # up to so many rows the negative part of an unknown kerne
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """A fitted kernel PCA.
+    """A fitted kernel PCA: orthonormal axes Vₖ and a mean φ̄, all expanded over the same points.
 
     Parameters
     ----------
     kernel, points
-        The kernel and the n training points.
-    eigenvalues, alphas
-        λₖ of the centred Gram matrix, and αₖ = uₖ/√λₖ as the columns of an (n, q) array.
-    statistics
-        Row means of the Gram matrix and its trace.
+        The kernel, and the points xᵢ that carry the expansions: all training points, or landmarks.
+    eigenvalues
+        λₖ of the centred Gram matrix, n times the variance along the axes.
+    alphas
+        Weights of the axes, Vₖ = Σᵢ αᵢₖ φ(xᵢ), shape (points, q).
+    mean_weights
+        Weights of the mean, φ̄ = Σᵢ μᵢ φ(xᵢ): 1/n each, or 0 where nothing is centred.
+    offsets
+        ⟨Vₖ, φ̄⟩, shape (q,).
+    mean_norm2, total_variance
+        ‖φ̄‖², and n times the whole variance tr K̃.
     residuals
         ‖K̃uₖ − λₖuₖ‖ as the eigensolver left it.
+    inputs
+        Training rows for methods that learn from examples.
     """
 
     kernel: Kernel
     points: np.ndarray
     eigenvalues: np.ndarray
     alphas: np.ndarray
-    statistics: GramStatistics
+    mean_weights: np.ndarray
+    offsets: np.ndarray
+    mean_norm2: float
+    total_variance: float
     residuals: np.ndarray
+    inputs: np.ndarray
 
     @property
     def explained_variance_ratio(self) -> np.ndarray:
         """λₖ / tr K̃, exact whatever the number of components."""
-        total = self.statistics.total_variance
-        return self.eigenvalues / total if total > 0 else np.zeros_like(self.eigenvalues)
+        return self.eigenvalues / self.total_variance
 
     @property
     def n_components(self) -> int:
@@ -59,7 +70,7 @@ class Decomposition:
     @property
     def is_complete(self) -> bool:
         """Whether the axes span all the variance there is."""
-        return bool(self.eigenvalues.sum() >= (1 - 1e-9) * self.statistics.total_variance)
+        return bool(self.eigenvalues.sum() >= (1 - 1e-9) * self.total_variance)
 
     @property
     def axes(self) -> Expansion:
@@ -68,27 +79,21 @@ class Decomposition:
 
     @property
     def mean(self) -> Expansion:
-        """The mean φ̄ of the training points in feature space (the zero vector where nothing was centred)."""
-        n = self.points.shape[0]
-        return Expansion(self.kernel, self.points, np.full((1, n), self.statistics.mean_weight, self.alphas.dtype))
-
-    @property
-    def inputs(self):
-        """The training points."""
-        return self.points
+        """The mean φ̄ of the training points in feature space."""
+        return Expansion(self.kernel, self.points, self.mean_weights[None, :])
 
     @cached_property
-    def offsets(self) -> np.ndarray:
-        """⟨Vₖ, φ̄⟩ = αₖᵀr."""
-        return self.alphas.T @ self.statistics.row_means
+    def axis_values(self) -> np.ndarray:
+        """⟨Vₖ, φ(xᵢ)⟩ at the points themselves, shape (points, q)."""
+        return tiles.multiply_symmetric(self.kernel, self.points, self.alphas)
 
     @cached_property
-    def training_codes(self) -> np.ndarray:
-        """Codes of the training points, √λₖ uₖ."""
-        return self.alphas * self.eigenvalues
+    def mean_values(self) -> np.ndarray:
+        """⟨φ̄, φ(xᵢ)⟩ at the points themselves, shape (points,)."""
+        return tiles.multiply_symmetric(self.kernel, self.points, self.mean_weights)
 
     def codes(self, X) -> np.ndarray:
-        """βₖ(x) = αₖᵀkₓ − αₖᵀr; the other terms of the centring vanish because αₖᵀ1 = 0."""
+        """βₖ(x) = ⟨Vₖ, φ(x) − φ̄⟩ = αₖᵀkₓ − ⟨Vₖ, φ̄⟩."""
         return tiles.multiply(self.kernel, X, self.points, self.alphas) - self.offsets
 
     def expand(self, codes: np.ndarray) -> Projection:
@@ -97,25 +102,56 @@ class Decomposition:
 
     def residual(self, X, diagonal: np.ndarray | None = None) -> np.ndarray:
         """‖φ(x) − Pφ(x)‖² = k(x, x) − 2⟨φ(x), φ̄⟩ + ‖φ̄‖² − ‖β‖², clipped at 0."""
-        statistics = self.statistics
-        ones = np.full((self.points.shape[0], 1), statistics.mean_weight, dtype=self.alphas.dtype)
-        products = tiles.multiply(self.kernel, X, self.points, np.hstack([self.alphas, ones]))
-        codes, means = products[:, :-1] - self.offsets, products[:, -1]
+        axes, means = self.products(X)
         diagonal = self.kernel.diagonal(X) if diagonal is None else diagonal
-        return np.maximum(diagonal - 2 * means + statistics.grand_mean - np.square(codes).sum(axis=1), 0)
+        return np.maximum(diagonal - 2 * means + self.mean_norm2 - np.square(axes - self.offsets).sum(axis=1), 0)
+
+    def products(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """⟨Vₖ, φ(x)⟩, shape (rows, q), and ⟨φ̄, φ(x)⟩, from one pass over the kernel values."""
+        products = tiles.multiply(self.kernel, X, self.points, np.column_stack([self.alphas, self.mean_weights]))
+        return products[:, :-1], products[:, -1]
 
     def truncate(self, q: int) -> Decomposition:
         """The same model with its q leading axes."""
         return replace(
-            self, eigenvalues=self.eigenvalues[:q], alphas=self.alphas[:, :q].copy(), residuals=self.residuals[:q]
+            self,
+            eigenvalues=self.eigenvalues[:q],
+            alphas=self.alphas[:, :q].copy(),
+            offsets=self.offsets[:q],
+            residuals=self.residuals[:q],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Exact(Decomposition):
+    """Kernel PCA over all n training points, where the eigenvectors answer what else would cost n² kernel values.
+
+    ``row_means`` are the means r of the Gram matrix's rows.
+    """
+
+    row_means: np.ndarray
+
+    @property
+    def training_codes(self) -> np.ndarray:
+        """Codes of the training points, √λₖ uₖ = λₖαₖ."""
+        return self.alphas * self.eigenvalues
+
+    @cached_property
+    def axis_values(self) -> np.ndarray:
+        """⟨Vₖ, φ(xᵢ)⟩ = λₖαᵢₖ + ⟨Vₖ, φ̄⟩."""
+        return self.training_codes + self.offsets
+
+    @property
+    def mean_values(self) -> np.ndarray:  # type: ignore[override]
+        """⟨φ̄, φ(xᵢ)⟩ = rᵢ."""
+        return self.row_means
 
 
 class Projection(Expansion):
     """Vectors φ̄ + Σₖ βₖVₖ of a kernel PCA's subspace: an expansion that also knows its codes.
 
-    Its weights over the training points are γ̃ᵢ = γᵢ + (1 − Σγ)/n with γ = Σₖ βₖαₖ (Kwok & Tsang 2003, eq. 6); they
-    sum to 1. What can be had from the codes alone is had so.
+    Over the training points its weights are γ̃ᵢ = Σₖ βₖαᵢₖ + 1/n (Kwok & Tsang 2003, eq. 6), and they sum to 1. What can
+    be had from the codes alone is had so.
     """
 
     model: Decomposition
@@ -126,10 +162,8 @@ class Projection(Expansion):
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """γ̃, shape (m, n)."""
-        gamma = self.codes @ self.model.alphas.T
-        gamma += self.model.statistics.mean_weight * (1 - gamma.sum(axis=1, keepdims=True))
-        return gamma
+        """γ̃, shape (m, points)."""
+        return self.codes @ self.model.alphas.T + self.model.mean_weights
 
     def __len__(self) -> int:
         return self.codes.shape[0]
@@ -138,25 +172,18 @@ class Projection(Expansion):
         return Projection(self.model, np.atleast_2d(self.codes[which]))
 
     def inner(self, X) -> np.ndarray:
-        """⟨Pφ, φ(x)⟩ through the axes: O(nq) a point and not O(nm)."""
-        model = self.model
-        ones = np.full((self.points.shape[0], 1), model.statistics.mean_weight, dtype=self.codes.dtype)
-        products = tiles.multiply(self.kernel, X, self.points, np.hstack([model.alphas, ones]))
-        return self.codes @ products[:, :-1].T + products[:, -1]
+        """⟨Pφ, φ(x)⟩ through the axes: O(q) kernel products a point and not O(m)."""
+        axes, means = self.model.products(X)
+        return self.codes @ axes.T + means
 
     def inner_points(self) -> np.ndarray:
-        """Kγ̃ through the eigenvectors: ⟨Vₖ, φ(xᵢ)⟩ = λₖαₖᵢ + ⟨Vₖ, φ̄⟩, and ⟨φ̄, φ(xᵢ)⟩ = rᵢ."""
-        model = self.model
-        products = self.codes @ model.training_codes.T
-        products += (self.codes @ model.offsets)[:, None]
-        products += model.statistics.row_means
-        return products
+        """⟨Pφ, φ(xᵢ)⟩ with the points of the expansion, (Kγ̃)ᵢ, without a kernel value."""
+        return self.codes @ self.model.axis_values.T + self.model.mean_values
 
     def norm2(self) -> np.ndarray:
-        """‖φ̄ + Σₖ βₖVₖ‖² = ‖β‖² + s̄ + 2 Σₖ βₖ⟨Vₖ, φ̄⟩."""
+        """‖φ̄ + Σₖ βₖVₖ‖² = ‖β‖² + ‖φ̄‖² + 2 Σₖ βₖ⟨Vₖ, φ̄⟩."""
         model = self.model
-        squares = np.square(self.codes).sum(axis=1)
-        return np.maximum(squares + model.statistics.grand_mean + 2 * self.codes @ model.offsets, 0)
+        return np.maximum(np.square(self.codes).sum(axis=1) + model.mean_norm2 + 2 * self.codes @ model.offsets, 0)
 
 
 def fit(
@@ -168,7 +195,7 @@ def fit(
     solver="auto",
     storage: str = "auto",
     rng: np.random.Generator | None = None,
-) -> Decomposition:
+) -> Exact:
     """Kernel PCA of the rows of X; of the matrix X itself where the kernel is precomputed.
 
     ``n_components`` is a number of axes, a fraction of the variance that the axes must reach, or None for all.
@@ -184,7 +211,21 @@ def fit(
     kept = _count(pairs.values, statistics, n_components)
     values, vectors = pairs.values[:kept], pairs.vectors[:, :kept]
     alphas = np.ascontiguousarray(vectors / np.sqrt(values))
-    return Decomposition(kernel, X, values, alphas, statistics, pairs.residuals[:kept])
+    if center:
+        alphas -= alphas.mean(axis=0)  # their sum is 0 but for round-off; then the weights of a projection sum to 1
+    return Exact(
+        kernel=kernel,
+        points=X,
+        eigenvalues=values,
+        alphas=alphas,
+        mean_weights=np.full(X.shape[0], statistics.mean_weight, dtype=alphas.dtype),
+        offsets=alphas.T @ statistics.row_means,
+        mean_norm2=statistics.grand_mean,
+        total_variance=statistics.total_variance,
+        residuals=pairs.residuals[:kept],
+        inputs=X,
+        row_means=statistics.row_means,
+    )
 
 
 def _enough_pairs(operator: Symmetric, statistics, n_components, solver, rng) -> Eigenpairs:

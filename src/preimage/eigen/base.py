@@ -1,0 +1,72 @@
+"""What an eigensolver is, and what it returns."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from preimage import tiles
+from preimage.exceptions import ConvergenceWarning
+from preimage.operators import Symmetric
+
+
+@dataclass(frozen=True)
+class Eigenpairs:
+    """Eigenvalues (descending), eigenvectors as columns, and what happened.
+
+    For every pair there is an eigenvalue within its residual ‖Au − λu‖ of λ.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    residuals: np.ndarray
+    converged: bool
+    steps: int
+
+
+class Solver(Protocol):
+    """What every eigensolver does."""
+
+    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
+        """The k largest eigenpairs of a symmetric operator."""
+
+
+def report(operator, values, vectors, tolerance: float, steps: int, wanted: int | None = None) -> Eigenpairs:
+    """Eigenpairs in descending order with deterministic signs and measured residuals."""
+    order = np.argsort(values)[::-1]
+    values, vectors = values[order], _fix_signs(vectors[:, order])
+    residuals = np.concatenate(
+        [_residuals(operator, values[part], vectors[:, part]) for part in tiles.slices(len(values), 256)]
+        or [np.zeros(0)]
+    )
+    scale = max(float(np.abs(values).max(initial=0)), np.finfo(float).tiny)
+    converged = len(values) >= (wanted or 0) and bool(np.all(residuals <= tolerance * scale))
+    if not converged:
+        warnings.warn(
+            f"the eigensolver stopped before its tolerance: {len(values)} eigenpairs, residuals up to "
+            f"{residuals.max(initial=0) / scale:.1e} of the largest eigenvalue. "
+            "Allow more steps, or take solver='dense'.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return Eigenpairs(values, vectors, residuals, converged, steps)
+
+
+def _residuals(operator, values, vectors) -> np.ndarray:
+    return np.linalg.norm(operator @ vectors - vectors * values, axis=0)
+
+
+def _fix_signs(vectors: np.ndarray) -> np.ndarray:
+    """Columns turned so that their entry of largest size is positive."""
+    if not vectors.size:
+        return vectors
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return vectors * np.where(largest < 0, -1, 1).astype(vectors.dtype)
+
+
+def round_off(operator) -> float:
+    """The relative residual that round-off leaves."""
+    return 10 * np.sqrt(operator.shape[0]) * float(np.finfo(operator.dtype).eps)

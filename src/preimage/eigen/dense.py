@@ -1,0 +1,41 @@
+"""LAPACK on the dense matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from preimage import tiles
+from preimage.eigen.base import Eigenpairs, report
+from preimage.operators import Symmetric
+
+
+@dataclass(frozen=True)
+class Dense:
+    """LAPACK on the dense matrix: exact, O(n³), a subset where k is smaller than n.
+
+    It works in the operator's own matrix and restores it afterwards, so that no second matrix is held.
+    """
+
+    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
+        matrix, n = operator.dense(), operator.shape[0]
+        diagonal = matrix.diagonal().copy()
+        # The transpose of a C-ordered matrix is what LAPACK reads without copying. "U" of it is our lower triangle.
+        values, vectors = scipy.linalg.eigh(
+            matrix.T, lower=False, subset_by_index=(n - k, n - 1), driver="evr", overwrite_a=True, check_finite=False
+        )
+        _restore_lower(matrix, diagonal)
+        return report(matrix, values, vectors, tolerance=np.inf, steps=1)
+
+
+def _restore_lower(matrix: np.ndarray, diagonal: np.ndarray) -> None:
+    """The lower triangle and the diagonal, which LAPACK overwrote, from the upper triangle and a copy."""
+    blocks = tiles.slices(matrix.shape[0])
+    for i, rows in enumerate(blocks):
+        upper = np.triu(matrix[rows, rows], 1)
+        matrix[rows, rows] = upper + upper.T
+        for columns in blocks[:i]:
+            matrix[rows, columns] = matrix[columns, rows].T
+    np.fill_diagonal(matrix, diagonal)

@@ -41,6 +41,7 @@ lock:
 	@! grep -n '://' requirements.lock
 
 $(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "use Python 3.11 or later: make PYTHON=python3.12")'
 	@echo "preparing $(VENV) (once; about a minute)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install --require-hashes --requirement requirements.lock

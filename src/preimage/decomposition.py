@@ -94,7 +94,9 @@ class Decomposition:
 
     def codes(self, X) -> np.ndarray:
         """βₖ(x) = ⟨Vₖ, φ(x) − φ̄⟩ = αₖᵀkₓ − ⟨Vₖ, φ̄⟩."""
-        return tiles.multiply(self.kernel, X, self.points, self.alphas) - self.offsets
+        codes = tiles.multiply(self.kernel, X, self.points, self.alphas)
+        codes -= self.offsets
+        return codes
 
     def expand(self, codes: np.ndarray) -> Projection:
         """The vectors φ̄ + Σₖ βₖVₖ for rows of codes."""
@@ -206,9 +208,11 @@ def fit(
         kernel, X = Precomputed(X), np.arange(X.shape[0])[:, None]
     else:
         operator, statistics = gram_operator(kernel, X, center=center, storage=storage)
-    pairs = _enough_pairs(operator, statistics, n_components, solver, rng)
-    _warn_if_indefinite(kernel, operator, pairs, rng)
+    most = max(1, X.shape[0] - 1) if center and kernel.positive_definite else X.shape[0]
+    pairs = _enough_pairs(operator, statistics, n_components, most, solver, rng)
     kept = _count(pairs.values, statistics, n_components)
+    if not kernel.positive_definite:
+        _warn_if_indefinite(operator, statistics, pairs, rng)
     values, vectors = pairs.values[:kept], pairs.vectors[:, :kept]
     alphas = np.ascontiguousarray(vectors / np.sqrt(values))
     if center:
@@ -228,10 +232,9 @@ def fit(
     )
 
 
-def _enough_pairs(operator: Symmetric, statistics, n_components, solver, rng) -> Eigenpairs:
+def _enough_pairs(operator: Symmetric, statistics, n_components, most: int, solver, rng) -> Eigenpairs:
     """As many eigenpairs as the number of components may need; for a fraction, twice as many until they reach it."""
     n = operator.shape[0]
-    most = n - 1 if statistics.mean_weight and n > 1 else n
     if n_components is None:
         return as_solver(solver, n, most).solve(operator, most, rng)
     if not isinstance(n_components, float):
@@ -271,37 +274,38 @@ def _count(values: np.ndarray, statistics: GramStatistics, n_components) -> int:
     return min(available, n_components)
 
 
-def _warn_if_indefinite(kernel: Kernel, operator: Symmetric, pairs: Eigenpairs, rng) -> None:
-    """Say how much of the spectrum is negative, where the kernel is not known to be positive definite."""
-    n = operator.shape[0]
-    if kernel.positive_definite or n < 2:
-        return
-    if len(pairs.values) >= n - 1:
-        spectrum, extent = pairs.values, ""
+def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: Eigenpairs, rng) -> None:
+    """Say how much of the spectrum is negative, of a kernel that is not known to be positive definite."""
+    n, extent = operator.shape[0], ""
+    if len(pairs.values) == n:
+        spectrum = pairs.values
     elif n <= FULL_SPECTRUM:
-        spectrum, extent = Dense().solve(operator, n, rng).values, ""
+        spectrum = Dense().solve(operator, n, rng).values
     else:
-        lowest = Lanczos(tol=1e-3).solve(_Negated(operator), 6, rng)
-        spectrum, extent = np.concatenate([pairs.values, -lowest.values]), "at least "
-    largest, negative = spectrum.max(), spectrum[spectrum < 0]
-    if -negative.min(initial=0) <= n * np.finfo(spectrum.dtype).eps * abs(spectrum).max():
+        largest, extent = float(pairs.values[0]), "at least "
+        lowest = largest - Lanczos(tol=1e-4).solve(_Flipped(operator, largest), 6, rng).values
+        spectrum = np.concatenate([pairs.values, lowest])
+    negative = spectrum[spectrum < -n * np.finfo(spectrum.dtype).eps * np.abs(spectrum).max()]
+    if not negative.size:
         return
-    share = -negative.sum() / abs(spectrum).sum()
+    # The sum of the sizes is the trace and twice the negative part; a part of that gives less than the whole share.
+    size = -float(negative.sum())
+    share = size / max(statistics.total_variance + 2 * size, size)
     warnings.warn(
         f"the kernel matrix is indefinite: {extent}{len(negative)} of {n} eigenvalues are negative, {extent}"
-        f"{share:.1%} of the spectrum by size, the lowest {negative.min() / largest:.2g} "
+        f"{share:.1%} of the spectrum by size, the lowest {negative.min() / spectrum.max():.2g} "
         "times the largest. They are left out; distances in feature space are then approximate.",
         IndefiniteKernelWarning,
         stacklevel=3,
     )
 
 
-class _Negated(Symmetric):
-    """−A, whose leading eigenpairs are the lowest of A."""
+class _Flipped(Symmetric):
+    """σI − A with σ the largest eigenvalue of A: its leading eigenpairs are the lowest of A, and none is near 0."""
 
-    def __init__(self, operator: Symmetric):
+    def __init__(self, operator: Symmetric, sigma: float):
         super().__init__(operator.dtype, operator.shape[0])
-        self.operator = operator
+        self.operator, self.sigma = operator, sigma
 
     def _matmat(self, V):
-        return -(self.operator @ V)
+        return self.sigma * V - self.operator @ V

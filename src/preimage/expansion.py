@@ -85,9 +85,11 @@ class Expansion:
         if not isinstance(other, Expansion):
             return NotImplemented
         self._refuse_other_kernel(other)
+        m = max(len(self), len(other))
+        if not {len(self), len(other)} <= {1, m}:
+            raise ValueError(f"a batch of {len(self)} vectors and one of {len(other)} cannot be added one by one.")
         if self.points is other.points:
             return Expansion(self.kernel, self.points, self.weights + other.weights)
-        m = np.broadcast_shapes((len(self),), (len(other),))[0]
         weights = [np.broadcast_to(part.weights, (m, part.weights.shape[1])) for part in (self, other)]
         return Expansion(self.kernel, _stack(self.points, other.points), np.hstack(weights))
 
@@ -95,10 +97,14 @@ class Expansion:
         return self + (-1) * other if isinstance(other, Expansion) else NotImplemented
 
     def __mul__(self, factor: Any) -> Expansion:
-        """Every vector times a number, or each times its own (a sequence of m numbers)."""
-        if not isinstance(factor, np.ndarray) and not is_number(factor):
+        """Every vector times a number, or each times its own (an array of m numbers)."""
+        if is_number(factor):
+            return Expansion(self.kernel, self.points, self.weights * float(factor))
+        if not isinstance(factor, np.ndarray):
             return NotImplemented
-        return Expansion(self.kernel, self.points, self.weights * np.reshape(factor, (-1, 1)))
+        if factor.shape != (len(self),):
+            raise ValueError(f"{len(self)} vectors need one factor or {len(self)} of them, not {factor.size}.")
+        return Expansion(self.kernel, self.points, self.weights * factor[:, None])
 
     __rmul__ = __mul__
     __array_ufunc__ = None  # so that an array on the left hands the product over to __rmul__
@@ -109,7 +115,7 @@ class Expansion:
         return Expansion(self.kernel, self.points[kept], self.weights[:, kept])
 
     def _by_rows(self, function) -> np.ndarray:
-        row_bytes = 4 * self.points.shape[0] * self.weights.itemsize  # the kernel values and what is made of them
+        row_bytes = tiles.COPIES * self.points.shape[0] * self.weights.itemsize
         return np.concatenate(tiles.map_rows(function, len(self), row_bytes))
 
     def _refuse_other_kernel(self, other: Expansion) -> None:

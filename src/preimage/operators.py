@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from scipy.sparse.linalg import LinearOperator
 
 from preimage import tiles
@@ -49,6 +50,10 @@ class Symmetric(LinearOperator):
         """The matrix itself."""
         return self @ np.eye(self.shape[0], dtype=self.dtype)
 
+    def features(self, rows: np.ndarray) -> np.ndarray | None:
+        """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström); None where entries of A cannot be had."""
+        return None
+
 
 class Stored(Symmetric):
     """A symmetric matrix held in memory. It belongs to this operator, and solvers may use it as scratch space."""
@@ -58,7 +63,10 @@ class Stored(Symmetric):
         self.matrix = matrix
 
     def _matmat(self, V):
-        return self.matrix @ V
+        return tiles.multiply_stored(self.matrix, V)
+
+    def features(self, rows: np.ndarray) -> np.ndarray:
+        return _nystrom_features(self.matrix[:, rows], rows)
 
     def dense(self) -> np.ndarray:
         return self.matrix
@@ -68,11 +76,14 @@ class Tiled(Symmetric):
     """The Gram matrix of the rows of X, computed anew at every product."""
 
     def __init__(self, kernel: Kernel, X):
-        super().__init__(X.dtype, X.shape[0])
+        super().__init__(tiles.value_dtype(X, X), X.shape[0])
         self.kernel, self.X = kernel, X
 
     def _matmat(self, V):
         return tiles.multiply_symmetric(self.kernel, self.X, np.ascontiguousarray(V))
+
+    def features(self, rows: np.ndarray) -> np.ndarray:
+        return _nystrom_features(tiles.cross(self.kernel, self.X, self.X[rows]), rows)
 
     def dense(self) -> np.ndarray:
         return tiles.gram(self.kernel, self.X)
@@ -89,6 +100,10 @@ class Centred(Symmetric):
         product = self.operator @ (V - V.mean(axis=0))
         return product - product.mean(axis=0)
 
+    def features(self, rows: np.ndarray) -> np.ndarray | None:
+        features = self.operator.features(rows)
+        return None if features is None else features - features.mean(axis=0)
+
     def dense(self) -> np.ndarray:
         matrix = np.array(self.operator.dense())
         row_means = matrix.mean(axis=0)
@@ -96,6 +111,18 @@ class Centred(Symmetric):
         return matrix
 
 
+class CentredStored(Centred):
+    """HAH for a stored matrix of our own. It is centred in place if somebody asks for it, which products do not."""
+
+    operator: Stored
+
+    def dense(self) -> np.ndarray:
+        row_means = self.operator.matrix.mean(axis=0)
+        center_in_place(self.operator.matrix, row_means, row_means.mean())  # products stay what they were: HH = H
+        return self.operator.matrix
+
+
+@np.errstate(over="ignore", invalid="ignore")  # looked for in the result
 def gram_operator(kernel: Kernel, X, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
     """The (centred) Gram matrix of the rows of X as an operator, and the statistics that centred it."""
     n = X.shape[0]
@@ -111,16 +138,23 @@ def matrix_operator(matrix: np.ndarray, *, center: bool) -> tuple[Symmetric, Gra
 
 def _centred(operator: Symmetric, trace: float, center: bool) -> tuple[Symmetric, GramStatistics]:
     n = operator.shape[0]
-    if not center:
-        _refuse_overflow(trace)
-        return operator, GramStatistics(np.zeros(n, dtype=operator.dtype), 0.0, trace, 0.0)
     row_means = operator @ np.full(n, 1 / n, dtype=operator.dtype)
     statistics = GramStatistics(row_means, float(row_means.mean(dtype=float)), trace, 1 / n)
     _refuse_overflow(statistics.total_variance)
-    if isinstance(operator, Stored):
-        center_in_place(operator.matrix, row_means, statistics.grand_mean)
-        return operator, statistics
-    return Centred(operator), statistics
+    if not center:
+        return operator, GramStatistics(np.zeros_like(row_means), 0.0, trace, 0.0)
+    return (CentredStored if isinstance(operator, Stored) else Centred)(operator), statistics
+
+
+def inverse_root(matrix: np.ndarray) -> np.ndarray:
+    """T (m × r) with TTᵀ the pseudo-inverse of a positive semidefinite matrix; directions of round-off are dropped."""
+    values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
+    kept = values > len(values) * np.finfo(values.dtype).eps * values[-1]
+    return vectors[:, kept] / np.sqrt(values[kept])
+
+
+def _nystrom_features(columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return columns @ inverse_root(columns[rows])
 
 
 def center_in_place(matrix: np.ndarray, row_means: np.ndarray, grand_mean: float) -> None:

@@ -38,8 +38,9 @@ def median(X) -> float:
     rows = spread_rows(X, SAMPLE)
     distances = squared_distances(rows, rows)[np.triu_indices(rows.shape[0], 1)]
     middle = np.median(distances) if distances.size else 0.0
-    if middle <= _noise_floor(rows) and np.any(distances > 0):
-        middle = np.median(distances[distances > 0])
+    noise = max(np.square(_resolution(rows)), 4 * np.finfo(distances.dtype).eps * distances.max(initial=0))
+    if middle <= noise and np.any(distances > noise):
+        middle = np.median(distances[distances > noise])
     return float(np.sqrt(middle / 2))
 
 
@@ -61,10 +62,11 @@ def length_scale(X, rule: str | None = None) -> float:
     name = rule or "median"
     if name not in RULES:
         raise ValueError(f"unknown rule {name!r} for a length scale; the rules are {', '.join(RULES)}.")
-    scale = RULES[name](X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scale = RULES[name](X)
     if not np.isfinite(scale):
         raise ValueError("the distances between the rows overflow: bring the columns to a smaller scale first.")
-    if scale == 0:
+    if scale <= _resolution(X):
         raise ValueError("all rows are equal, so no length scale can be taken from them: give a number.")
     return scale
 
@@ -85,10 +87,13 @@ def resolve(kernel: Kernel, X) -> Kernel:
 
 def _total_variance(X) -> float:
     if sp.issparse(X):
-        return float(squared_norms(X).mean() - np.square(X.mean(axis=0)).sum())
-    return float(np.var(X, axis=0, dtype=float).sum())
+        return float(np.maximum(squared_norms(X).mean() - np.square(X.mean(axis=0)).sum(), 0))
+    return float(np.var(np.subtract(X, X[:1], dtype=float), axis=0).sum())  # equal rows become exactly 0
 
 
-def _noise_floor(X) -> float:
-    """What rounding leaves of the squared distance of two equal rows."""
-    return 4 * np.finfo(X.dtype).eps * float(squared_norms(X).max(initial=0))
+def _resolution(X) -> float:
+    """The distance up to which rounding makes rows equal."""
+    eps = float(np.finfo(np.result_type(X.dtype, np.float32)).eps)
+    if sp.issparse(X):  # their squared distances are differences of squared norms
+        return float(2 * np.sqrt(eps * squared_norms(X).max(initial=0)))
+    return float(16 * eps * np.abs(X).max(initial=0))

@@ -14,82 +14,141 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
-from preimage.kernels import Kernel
+from preimage.kernels import Kernel, Radial
+from preimage.kernels.geometry import distances_from, squared_norms
 
 TILE = 512  # rows and columns of a tile: 2 MiB of float64, which stays in a core's cache
+COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
 
 Task = TypeVar("Task")
 
 
 def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
     """The kernel matrix between the rows of X and the rows of Y."""
-    out = np.empty((X.shape[0], Y.shape[0]), dtype=_dtype(X, Y)) if out is None else out
+    out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y)) if out is None else out
+    right, side = _Rows.ready(kernel, Y), tile_side(Y)  # here, because threads do not see the caller's budget
 
-    def fill(tile) -> None:
-        rows, columns = tile
-        out[rows, columns] = kernel(X[rows], Y[columns])
+    def fill(rows: slice) -> None:
+        left = right.likewise(X[rows])
+        for columns in slices(Y.shape[0], side):
+            out[rows, columns] = left.values(right[columns])
 
-    spread(fill, [(rows, columns) for rows in slices(X.shape[0]) for columns in slices(Y.shape[0])])
+    spread(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
     return out
 
 
 def gram(kernel: Kernel, X) -> np.ndarray:
     """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
-    out = np.empty((X.shape[0], X.shape[0]), dtype=_dtype(X, X))
+    out = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X))
+    points = _Rows.ready(kernel, X)
 
     def fill(tile) -> None:
         rows, columns = tile
-        if rows == columns:
-            points = X[rows]
-            block = kernel(points, points)
-            out[rows, rows] = (block + block.T) / 2
-        else:
-            block = kernel(X[rows], X[columns])
-            out[rows, columns] = block
+        block = _symmetric_tile(points, rows, columns)
+        out[rows, columns] = block
+        if rows != columns:
             out[columns, rows] = block.T
 
-    spread(fill, _upper_tiles(X.shape[0]))
+    spread(fill, _upper_tiles(X))
     return out
 
 
 def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
     """K(X, Y) @ V without storing K."""
-    out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(_dtype(X, Y), V.dtype))
+    out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
+    right, side = _Rows.ready(kernel, Y), tile_side(Y)  # here, because threads do not see the caller's budget
 
     def fill(rows: slice) -> None:
-        points = X[rows]
-        for columns in slices(Y.shape[0]):
-            out[rows] += kernel(points, Y[columns]) @ V[columns]
+        left = right.likewise(X[rows])
+        for columns in slices(Y.shape[0], side):
+            out[rows] += left.values(right[columns]) @ V[columns]
 
-    spread(fill, slices(X.shape[0], fair_length(X.shape[0])))
+    spread(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
     return out
 
 
 def multiply_symmetric(kernel: Kernel, X, V: np.ndarray) -> np.ndarray:
     """K(X, X) @ V without storing K, each off-diagonal tile computed once and used twice."""
-    tiles = _upper_tiles(X.shape[0])
+    tiles = _upper_tiles(X)
     shares = [tiles[first :: n_threads()] for first in range(n_threads())]
+    points = _Rows.ready(kernel, X)
 
     def product(share) -> np.ndarray:
-        out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(_dtype(X, X), V.dtype))
+        out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, X), V.dtype))
         for rows, columns in share:
-            points = X[rows]
-            if rows == columns:
-                out[rows] += kernel(points, points) @ V[rows]
-            else:
-                block = kernel(points, X[columns])
-                out[rows] += block @ V[columns]
+            block = _symmetric_tile(points, rows, columns)
+            out[rows] += block @ V[columns]
+            if rows != columns:
                 out[columns] += block.T @ V[rows]
         return out
 
     return np.sum(spread(product, shares), axis=0)
+
+
+def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """A stored matrix times a few columns, by blocks of rows: faster than one BLAS call for a tall thin V."""
+    out = np.empty((matrix.shape[0], *V.shape[1:]), dtype=np.result_type(matrix, V))
+
+    def fill(rows: slice) -> None:
+        out[rows] = matrix[rows] @ V
+
+    spread(fill, slices(matrix.shape[0], 2 * TILE))
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows made ready for many tiles: what ``squared_distances`` does for every pair of matrices is done once."""
+
+    kernel: Any
+    X: Any
+    origin: np.ndarray | None = None
+    norms: np.ndarray | None = None
+
+    @classmethod
+    def ready(cls, kernel: Kernel, X) -> _Rows:
+        """Rows with the origin moved to their mean, where the kernel is one of the distance and they are dense.
+
+        The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
+        """
+        if not isinstance(kernel, Radial) or sp.issparse(X) or X.nbytes > working_bytes() / 4:
+            return cls(kernel, X)
+        return cls(kernel, X, X.mean(axis=0)).likewise(X)
+
+    def likewise(self, X) -> _Rows:
+        """Other rows with the same origin."""
+        if self.origin is None or sp.issparse(X):
+            return _Rows(self.kernel, X)
+        moved = X - self.origin
+        return _Rows(self.kernel, moved, self.origin, squared_norms(moved))
+
+    def __getitem__(self, part: slice) -> _Rows:
+        return _Rows(self.kernel, self.X[part], self.origin, None if self.norms is None else self.norms[part])
+
+    def values(self, other: _Rows) -> np.ndarray:
+        """Kernel values with other rows, in an array of our own."""
+        if self.norms is None or other.norms is None:
+            return self.kernel(self.X, other.X)
+        t = distances_from(self.X @ other.X.T, self.norms, other.norms, same=self is other)
+        return self.kernel.evaluate(t)
+
+
+def _symmetric_tile(points: _Rows, rows: slice, columns: slice) -> np.ndarray:
+    left = points[rows]
+    if rows != columns:
+        return left.values(points[columns])
+    block = left.values(left)
+    return (block + block.T) / 2
 
 
 def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) -> list:
@@ -103,9 +162,10 @@ def spread(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list:
     tasks = list(tasks)
     if len(tasks) <= 1 or n_threads() == 1:
         return [function(task) for task in tasks]
+    contexts = [copy_context() for _ in tasks]  # the caller's, so that np.errstate holds in the threads too
     with single_threaded_blas(), ThreadPoolExecutor(n_threads()) as pool:
         try:
-            return list(pool.map(function, tasks))
+            return list(pool.map(lambda context, task: context.run(function, task), contexts, tasks))
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -121,6 +181,17 @@ def row_blocks(n: int, row_bytes: float) -> Iterator[slice]:
     yield from slices(n, max(1, int(working_bytes() / max(row_bytes, 1))))
 
 
+def tile_side(X) -> int:
+    """Rows and columns of a tile: ``TILE``, or fewer where the budget does not give every thread one of these rows.
+
+    A tile of side s holds ``COPIES`` s² numbers, and of its rows and columns two copies, 4s × their width.
+    """
+    share = working_bytes() / 8 / n_threads()
+    width = X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
+    affordable = (np.sqrt(4 * width**2 + COPIES * share) - 2 * width) / COPIES
+    return max(16, min(TILE, int(affordable)))
+
+
 def fair_length(n: int) -> int:
     """Rows a task, so that every thread gets several tasks and none is larger than a tile."""
     return max(1, min(TILE, -(-n // (2 * n_threads()))))
@@ -129,6 +200,12 @@ def fair_length(n: int) -> int:
 def working_bytes() -> int:
     """The memory budget in bytes."""
     return int(get_config()["working_memory"] * 2**20)
+
+
+def value_dtype(X, Y) -> np.dtype:
+    """The type of kernel values: that of the rows, or float64 where those are whole numbers."""
+    kinds = [array.dtype for array in (X, Y) if array.dtype.kind == "f"]
+    return np.result_type(*kinds) if kinds else np.dtype(float)
 
 
 @lru_cache
@@ -149,11 +226,6 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _upper_tiles(n: int) -> list[tuple[slice, slice]]:
-    blocks = slices(n)
+def _upper_tiles(X) -> list[tuple[slice, slice]]:
+    blocks = slices(X.shape[0], tile_side(X))
     return [(rows, columns) for i, rows in enumerate(blocks) for columns in blocks[i:]]
-
-
-def _dtype(X, Y) -> np.dtype:
-    kinds = [array.dtype for array in (X, Y) if array.dtype.kind == "f"]
-    return np.result_type(*kinds) if kinds else np.dtype(float)

@@ -5,7 +5,8 @@ data home, and then downloads what a public source offers.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -157,15 +158,14 @@ class _Source:
         )
 
 
-def _folders() -> list[Path]:
+def _folders() -> Iterator[Path]:
     """Folders that may hold data files, in the order of search."""
+    if own := os.environ.get("PREIMAGE_DATA"):
+        yield Path(own).expanduser()
     from sklearn.datasets import get_data_home
 
-    own = [Path(os.environ["PREIMAGE_DATA"]).expanduser()] if os.environ.get("PREIMAGE_DATA") else []
-    try:
-        return own + [Path(get_data_home())]
-    except OSError:  # the data home is created on demand, which a read-only home forbids
-        return own
+    with suppress(OSError):  # the data home is created when asked for, which a read-only home forbids
+        yield Path(get_data_home())
 
 
 def _read(path: Path, names: Iterable[str]) -> dict[str, Array]:

@@ -7,11 +7,13 @@ descending order, with unit eigenvectors whose largest entry is positive.
 from __future__ import annotations
 
 from preimage.eigen.base import Eigenpairs, Solver
+from preimage.eigen.block_krylov import BlockKrylov
 from preimage.eigen.dense import Dense
 from preimage.eigen.lanczos import Lanczos
 from preimage.eigen.power import PowerDeflation
 
 __all__ = [
+    "BlockKrylov",
     "Dense",
     "Eigenpairs",
     "Lanczos",
@@ -22,7 +24,7 @@ __all__ = [
     "choose_solver",
 ]
 
-NAMES = {"dense": Dense, "lanczos": Lanczos, "power": PowerDeflation}
+NAMES = {"dense": Dense, "block_krylov": BlockKrylov, "lanczos": Lanczos, "power": PowerDeflation}
 
 
 def as_solver(solver, n: int, k: int) -> Solver:

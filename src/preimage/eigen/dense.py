@@ -27,7 +27,7 @@ class Dense:
             matrix.T, lower=False, subset_by_index=(n - k, n - 1), driver="evr", overwrite_a=True, check_finite=False
         )
         _restore_lower(matrix, diagonal)
-        return report(matrix, values, vectors, tolerance=np.inf, steps=1)
+        return report(matrix, values, vectors, bound=np.inf, steps=1)
 
 
 def _restore_lower(matrix: np.ndarray, diagonal: np.ndarray) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import norm
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from preimage.eigen.base import Eigenpairs, report
@@ -26,23 +27,27 @@ class Lanczos:
         n = operator.shape[0]
         if k >= n:  # ARPACK's space must be smaller than the whole
             return Dense().solve(operator, k, rng)
-        counted = _Counted(operator)
         start = rng.standard_normal(n).astype(operator.dtype)
+        scale = float(norm(operator @ start) / norm(start))
+        if scale == 0:  # only the zero operator does that to a random vector, and ARPACK refuses it
+            return report(operator, np.zeros(k, operator.dtype), np.eye(n, k, dtype=operator.dtype), bound=0, steps=1)
+        counted = _Scaled(operator, scale)
         try:
             values, vectors = eigsh(counted, k, which="LA", v0=start, tol=self.tol, maxiter=self.max_restarts)
         except ArpackNoConvergence as stopped:
             values, vectors = stopped.eigenvalues, stopped.eigenvectors
         tolerance = max(self.tol, 100 * n * np.finfo(operator.dtype).eps)
-        return report(operator, values, vectors, tolerance, counted.products, wanted=k)
+        bound = tolerance * scale * max(1, float(np.abs(values).max(initial=0)))
+        return report(operator, scale * values, vectors, bound, counted.products + 1, wanted=k)
 
 
-class _Counted(Symmetric):
-    """An operator that counts its products."""
+class _Scaled(Symmetric):
+    """An operator in units of its scale, because ARPACK takes what is small beside 1 for 0; it counts its products."""
 
-    def __init__(self, operator: Symmetric):
+    def __init__(self, operator: Symmetric, scale: float):
         super().__init__(operator.dtype, operator.shape[0])
-        self.operator, self.products = operator, 0
+        self.operator, self.scale, self.products = operator, scale, 0
 
     def _matmat(self, V):
         self.products += V.shape[1]
-        return self.operator @ V
+        return (self.operator @ V) / self.scale

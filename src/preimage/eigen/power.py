@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import norm
 
 from preimage.eigen.base import Eigenpairs, report, round_off
 from preimage.operators import Symmetric
@@ -32,7 +33,12 @@ class PowerDeflation:
                 break
         kept = sorted(found, key=lambda pair: -pair[0])[:k]
         values, vectors = np.array([value for value, _ in kept]), np.stack([vector for _, vector in kept], axis=1)
-        return report(operator, values[::-1], vectors[:, ::-1], max(self.tol, round_off(operator)), steps)
+        # Vectors deflated before a pair, each with its own residual, add to the residual of that pair.
+        bound = self._tolerance(operator) * max(abs(value) for value, _ in found) * np.sqrt(len(found))
+        return report(operator, values, vectors, bound, steps)
+
+    def _tolerance(self, operator) -> float:
+        return max(self.tol, round_off(operator))
 
     def _dominant(self, operator, found, rng) -> tuple[float, np.ndarray, int]:
         """The eigenpair of largest size that is orthogonal to those found."""
@@ -45,7 +51,7 @@ class PowerDeflation:
             product -= basis @ (basis.T @ product)
             value = float(vector @ product)
             scale = max(scale, abs(value))
-            if np.linalg.norm(product - value * vector) <= max(self.tol, round_off(operator)) * scale:
+            if norm(product - value * vector) <= self._tolerance(operator) * scale:
                 return value, vector, step
             vector = _orthogonal_unit(product, basis)
         return value, vector, self.max_steps
@@ -55,5 +61,5 @@ def _orthogonal_unit(vector: np.ndarray, basis: np.ndarray) -> np.ndarray:
     """The vector made orthogonal to the basis (twice, for round-off) and of length one; a zero vector stays zero."""
     for _ in range(2):
         vector = vector - basis @ (basis.T @ vector)
-    length = np.linalg.norm(vector)
+    length = norm(vector)
     return vector / length if length > 0 else vector

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import decomposition, eigen, kernels, preimages, scales, validation
 from preimage.decomposition import Projection
+from preimage.estimators.way_back import WayBackMixin
 from preimage.expansion import Expansion
 from preimage.kernels import Precomputed
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.NestedParameters):
+class KernelPCA(WayBackMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.NestedParameters):
     """Kernel principal component analysis with a way back.
 
     Parameters
@@ -49,7 +50,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.Ne
     --------
     >>> from preimage import KernelPCA
     >>> from preimage.datasets import half_circle
-    >>> X = half_circle(200, random_state=0).points
+    >>> X = half_circle(200, random_state=0).X
     >>> kpca = KernelPCA(n_components=4).fit(X)
     >>> kpca.transform(X).shape
     (200, 4)
@@ -88,11 +89,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.Ne
 
     def transform(self, X):
         """Codes of the rows of X: their coordinates along the components."""
-        return self.decomposition_.codes(self._rows(X))
+        X = self._rows(X)
+        return self.decomposition_.codes(X)
 
     def project(self, X) -> Projection:
         """The projections Pφ(x) of the rows onto the subspace, mean included, as an expansion."""
-        return self.decomposition_.expand(self.transform(X))
+        X = self._rows(X)
+        return self.decomposition_.expand(self.decomposition_.codes(X))
 
     def score_samples(self, X, diagonal=None):
         """Minus the squared distance ‖φ(x) − Pφ(x)‖² to the subspace: low for what is unlike the training rows.
@@ -103,14 +106,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.Ne
         if isinstance(self.kernel_, Precomputed) and diagonal is None:
             raise ValueError("score_samples with a precomputed kernel needs k(x, x) of every row: pass diagonal=.")
         return -self.decomposition_.residual(X, diagonal)
-
-    def inverse_transform(self, Z):
-        """Points of input space for rows of codes."""
-        check_is_fitted(self)
-        Z = check_array(Z, dtype=[np.float64, np.float32], input_name="Z")
-        if Z.shape[1] != self.n_components_:
-            raise ValueError(f"Z has {Z.shape[1]} columns, but this model has {self.n_components_} components.")
-        return self._way_back()(self.decomposition_.expand(Z)).points
 
     @property
     def components_(self) -> Expansion:
@@ -126,8 +121,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.Ne
             validation.check_kernel_matrix(X)
         rng = validation.generator(self.random_state)
         n_components = validation.check_component_number(self.n_components, X.shape[0], self.center)
-        method = preimages.choose(self.preimage, kernel)
-        method.check(kernel)
+        eigen.as_solver(self.solver, X.shape[0], 1)
+        self._check_way_back(kernel)
         model = decomposition.fit(
             scales.resolve(kernel, X), X, n_components, center=self.center, solver=self.solver, rng=rng
         )
@@ -136,14 +131,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.Ne
         self.eigenvalues_ = model.eigenvalues
         self.explained_variance_ratio_ = model.explained_variance_ratio
         self.n_components_ = model.n_components
-        self._method, self._seed = method, int(rng.integers(2**31))
-        self._prepared: preimages.WayBack | None = None
-
-    def _way_back(self):
-        """The prepared pre-image method; prepared once, when it is first needed."""
-        if self._prepared is None:
-            self._prepared = self._method.prepare(self.decomposition_, np.random.default_rng(self._seed))
-        return self._prepared
+        self._forget_way_back(int(rng.integers(2**31)))
 
     def _rows(self, X):
         check_is_fitted(self)

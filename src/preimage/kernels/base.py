@@ -22,7 +22,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -70,6 +70,10 @@ class Kernel(ABC):
     positive_definite: bool = True
     accepts_sparse: bool = True
 
+    if TYPE_CHECKING:  # the abilities, which a kernel may have or lack
+
+        def __getattr__(self, name: str) -> Any: ...
+
     @abstractmethod
     def __call__(self, X, Y) -> np.ndarray:
         """Kernel values between the rows of X and the rows of Y."""
@@ -100,10 +104,18 @@ class Radial(Kernel):
 
     @abstractmethod
     def derivative(self, t) -> Any:
-        """κ′(t)."""
+        """κ′(t), negative: these profiles fall with the distance."""
+
+    @abstractmethod
+    def log_slope(self, t) -> Any:
+        """log(−κ′(t)), which stays finite where κ′ has long become 0 in floating point."""
+
+    def evaluate(self, t: np.ndarray) -> np.ndarray:
+        """κ(t), where t may be overwritten; for the bulk of the work."""
+        return self.profile(t)
 
     def __call__(self, X, Y) -> np.ndarray:
-        return self.profile(squared_distances(X, Y))
+        return self.evaluate(squared_distances(X, Y))
 
     def diagonal(self, X) -> np.ndarray:
         return np.full(X.shape[0], self.profile(np.zeros((), dtype=X.dtype)), dtype=X.dtype)
@@ -208,6 +220,10 @@ class Sum(_Pair):
     def derivative(self, t):
         return self.left.derivative(t) + self.right.derivative(t)
 
+    @available_if(_profiled("log_slope"))
+    def log_slope(self, t):
+        return np.logaddexp(self.left.log_slope(t), self.right.log_slope(t))
+
     @available_if(_parts_know("gradient"))
     def gradient(self, Z, X, W) -> np.ndarray:
         return self.left.gradient(Z, X, W) + self.right.gradient(Z, X, W)
@@ -276,31 +292,35 @@ class Scaled(_Composite):
     def parts(self) -> tuple[Any, ...]:
         return (self.part,)
 
+    @property
+    def _scale(self) -> float:
+        return float(self.scale)
+
     def __call__(self, X, Y) -> np.ndarray:
-        return self.scale * self.part(X, Y)
+        return self._scale * self.part(X, Y)
 
     def diagonal(self, X) -> np.ndarray:
-        return self.scale * self.part.diagonal(X)
+        return self._scale * self.part.diagonal(X)
 
     @available_if(_profiled("profile"))
     def profile(self, t):
-        return self.scale * self.part.profile(t)
+        return self._scale * self.part.profile(t)
 
     @available_if(_profiled("derivative"))
     def derivative(self, t):
-        return self.scale * self.part.derivative(t)
+        return self._scale * self.part.derivative(t)
 
     @available_if(_profiled("inverse"))
     def inverse(self, value):
-        return self.part.inverse(value / self.scale)
+        return self.part.inverse(value / self._scale)
 
     @available_if(_parts_know("gradient"))
     def gradient(self, Z, X, W) -> np.ndarray:
-        return self.part.gradient(Z, X, self.scale * W)
+        return self.part.gradient(Z, X, self._scale * W)
 
     @available_if(_parts_know("diagonal_gradient"))
     def diagonal_gradient(self, Z) -> np.ndarray:
-        return self.scale * self.part.diagonal_gradient(Z)
+        return self._scale * self.part.diagonal_gradient(Z)
 
     @available_if(_parts_know("frequencies"))
     def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:

@@ -68,14 +68,28 @@ class Polynomial(_Affine):
         """Whether the profile is one-to-one on the whole line."""
         return self.degree % 2 == 1
 
+    @property
+    def is_even(self) -> bool:
+        """Whether the profile takes every value twice."""
+        return self.degree % 2 == 0
+
+    def other_root(self, t, hint) -> Any:
+        """Of the two t with the same value, the one on the same side of −c₀/γ as the hint."""
+        centre = -float(self.coef0) / self._gamma
+        return np.where(hint < centre, 2 * centre - t, t)
+
+    @property
+    def _degree(self) -> float:
+        return float(self.degree)
+
     def profile(self, t) -> Any:
-        return self._affine(t) ** self.degree
+        return self._affine(t) ** self._degree
 
     def derivative(self, t) -> Any:
-        return self.degree * self._gamma * self._affine(t) ** (self.degree - 1)
+        return self._degree * self._gamma * self._affine(t) ** (self._degree - 1)
 
     def inverse(self, value) -> Any:
-        root = np.abs(value) ** (1 / self.degree)
+        root = np.abs(value) ** (1 / self._degree)
         root = np.sign(value) * root if self.is_odd else np.where(np.asarray(value) > 0, root, 0)
         return (root - float(self.coef0)) / self._gamma
 

@@ -31,11 +31,15 @@ def squared_distances(X, Y) -> np.ndarray:
         origin = Y.mean(axis=0)
         Y = Y - origin
         X = Y if same else X - origin
-    distances = inner_products(X, Y)
-    distances *= -2
-    distances += squared_norms(X)[:, None]
-    distances += squared_norms(Y)[None, :]
-    np.maximum(distances, 0, out=distances)
+    return distances_from(inner_products(X, Y), squared_norms(X), squared_norms(Y), same)
+
+
+def distances_from(products: np.ndarray, norms_x: np.ndarray, norms_y: np.ndarray, same: bool) -> np.ndarray:
+    """‖x‖² + ‖y‖² − 2xᵀy, computed in place of the inner products."""
+    products *= -2
+    products += norms_x[:, None]
+    products += norms_y
+    np.maximum(products, 0, out=products)
     if same:
-        np.fill_diagonal(distances, 0)
-    return distances
+        np.fill_diagonal(products, 0)
+    return products

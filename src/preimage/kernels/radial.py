@@ -7,7 +7,7 @@ model is fitted (see :mod:`preimage.scales`). Here t = ‖x − y‖².
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ import numpy as np
 from preimage.kernels.base import Radial, positive
 
 
-def _clip(value):
-    """Kernel values brought into (0, 1], where a normalised profile has an inverse."""
+def _clip(value, power: float = 1.0):
+    """Kernel values brought into (0, 1], where a normalised profile has an inverse: at least tiny^power."""
     value = np.asarray(value)
-    return np.clip(value, np.finfo(value.dtype if value.dtype.kind == "f" else float).tiny, 1)
+    return np.clip(value, float(np.finfo(value.dtype if value.dtype.kind == "f" else float).tiny) ** power, 1)
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,15 @@ class Gaussian(_LengthScaled):
         values = t * (-1 / self._c)
         return np.exp(values, out=values) if isinstance(values, np.ndarray) else np.exp(values)
 
+    def evaluate(self, t: np.ndarray) -> np.ndarray:
+        t *= -1 / self._c
+        return np.exp(t, out=t)
+
     def derivative(self, t) -> Any:
         return self.profile(t) * (-1 / self._c)
+
+    def log_slope(self, t) -> Any:
+        return -t / self._c - log(self._c)
 
     def inverse(self, value) -> Any:
         return -self._c * np.log(_clip(value))
@@ -77,8 +84,11 @@ class Exponential(_LengthScaled):
 
     def derivative(self, t) -> Any:
         """−κ/(2ℓ√t), kept finite at t = 0 where it has a pole."""
+        return -np.exp(self.log_slope(t))
+
+    def log_slope(self, t) -> Any:
         root = np.sqrt(np.maximum(t, (1e-8 * self._scale) ** 2))
-        return -np.exp(-root / self._scale) / (2 * self._scale * root)
+        return -root / self._scale - np.log(2 * self._scale * root)
 
     def inverse(self, value) -> Any:
         return (self._scale * np.log(_clip(value))) ** 2
@@ -97,14 +107,22 @@ class RationalQuadratic(_LengthScaled):
         super().__post_init__()
         positive("alpha", self.alpha)
 
+    @property
+    def _alpha(self) -> float:
+        return float(self.alpha)
+
     def profile(self, t) -> Any:
-        return (1 + t / (self.alpha * self._c)) ** -self.alpha
+        return (1 + t / (self._alpha * self._c)) ** -self._alpha
 
     def derivative(self, t) -> Any:
-        return -((1 + t / (self.alpha * self._c)) ** (-self.alpha - 1)) / self._c
+        return -((1 + t / (self._alpha * self._c)) ** (-self._alpha - 1)) / self._c
+
+    def log_slope(self, t) -> Any:
+        return -(self._alpha + 1) * np.log1p(t / (self._alpha * self._c)) - log(self._c)
 
     def inverse(self, value) -> Any:
-        return self.alpha * self._c * (_clip(value) ** (-1 / self.alpha) - 1)
+        value = _clip(value, power=min(1, self._alpha / 2))  # so that its inverse is still a finite number
+        return self._alpha * self._c * (value ** (-1 / self._alpha) - 1)
 
     def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
         """√τ g / ℓ with g standard normal and τ ~ Gamma(α, rate α)."""
@@ -126,6 +144,9 @@ class InverseMultiquadric(_LengthScaled):
     def derivative(self, t) -> Any:
         return self._rational.derivative(t)
 
+    def log_slope(self, t) -> Any:
+        return self._rational.log_slope(t)
+
     def inverse(self, value) -> Any:
         return self._rational.inverse(value)
 
@@ -145,7 +166,7 @@ class Matern(_LengthScaled):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5, not {self.nu!r}.")
 
     def _s(self, t) -> Any:
-        return np.sqrt(2 * self.nu * t) / self._scale
+        return np.sqrt(2 * float(self.nu) * t) / self._scale
 
     @property
     def _exponential(self) -> Exponential:
@@ -159,15 +180,18 @@ class Matern(_LengthScaled):
 
     def derivative(self, t) -> Any:
         """−(ν/ℓ²)e⁻ˢ for ν = 3/2, −(ν/3ℓ²)(1 + s)e⁻ˢ for ν = 5/2."""
+        return -np.exp(self.log_slope(t))
+
+    def log_slope(self, t) -> Any:
         if self.nu == 0.5:
-            return self._exponential.derivative(t)
+            return self._exponential.log_slope(t)
         s = self._s(t)
-        return -self.nu / self._scale**2 * np.exp(-s) * (1 if self.nu == 1.5 else (1 + s) / 3)
+        return log(self.nu / self._scale**2) - s + (0 if self.nu == 1.5 else np.log1p(s) - log(3))
 
     def inverse(self, value) -> Any:
         if self.nu == 0.5:
             return self._exponential.inverse(value)
-        return (self._scale * self._inverse_s(_clip(value))) ** 2 / (2 * self.nu)
+        return (self._scale * self._inverse_s(_clip(value))) ** 2 / (2 * float(self.nu))
 
     def _inverse_s(self, value) -> np.ndarray:
         """Find s: Newton on log κ(s), concave and decreasing, descends to the root from its right."""

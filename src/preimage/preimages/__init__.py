@@ -2,13 +2,50 @@
 
 from __future__ import annotations
 
-from preimage.kernels import Kernel
-from preimage.preimages.base import Method, Preimages, WayBack
+import numpy as np
+
+from preimage.expansion import Expansion
+from preimage.kernels import Kernel, Precomputed, knows
+from preimage.preimages.base import Method, Preimages, WayBack, concatenate, dense_rows
+from preimage.preimages.conformal import Conformal
+from preimage.preimages.convex import ConvexCombination
+from preimage.preimages.distance import Distance
+from preimage.preimages.fixed_point import FixedPoint
+from preimage.preimages.gradient import Gradient
 from preimage.preimages.learned import Learned
+from preimage.preimages.nearest import Nearest
+from preimage.preimages.one_step import OneStep
 
-__all__ = ["Learned", "Method", "Preimages", "WayBack", "as_method", "choose"]
+__all__ = [
+    "Conformal",
+    "ConvexCombination",
+    "Distance",
+    "FixedPoint",
+    "Gradient",
+    "Learned",
+    "Method",
+    "Nearest",
+    "OneStep",
+    "Preimages",
+    "WayBack",
+    "as_method",
+    "choose",
+    "concatenate",
+    "dense_rows",
+    "find_preimage",
+]
 
-NAMES = {"learned": Learned}
+NAMES = {
+    "fixed_point": FixedPoint,
+    "gradient": Gradient,
+    "distance": Distance,
+    "learned": Learned,
+    "conformal": Conformal,
+    "one_step": OneStep,
+    "convex": ConvexCombination,
+    "nearest": Nearest,
+}
+ON_CODES = (Learned, Conformal)
 
 
 def as_method(method) -> Method:
@@ -18,12 +55,52 @@ def as_method(method) -> Method:
             raise ValueError(f"unknown pre-image method {method!r}; the names are auto, {', '.join(NAMES)}.")
         return NAMES[method]()
     if isinstance(method, type) or not hasattr(method, "prepare"):
-        raise TypeError(
-            f"preimage must be a name or an object of preimage.preimages such as Learned(), not {method!r}."
-        )
+        raise TypeError(f"preimage must be a name or a method object such as Learned(), not {method!r}.")
     return method
 
 
-def choose(method, kernel: Kernel) -> Method:
-    """The method for a kernel where the user left it to us."""
-    return Learned() if isinstance(method, str) and method == "auto" else as_method(method)
+def choose(kernel: Kernel, task: str) -> Method:
+    """The method where the user left it to us.
+
+    ===================  =====================================================================================
+    task                 method
+    ===================  =====================================================================================
+    any, precomputed     ``Nearest``: there is no input space to come back to
+    "decode" a code      ``Learned``: codes like the training ones are what a regression knows best
+    "denoise" a point    ``Distance`` where the kernel has an inverse; else ``Learned``
+    "expansion"          ``FixedPoint`` where the kernel has a profile; ``Gradient`` where it has a gradient;
+                         else ``Nearest``
+    ===================  =====================================================================================
+    """
+    if isinstance(kernel, Precomputed):
+        return Nearest()
+    if task == "expansion":
+        if knows(kernel, "profile", "derivative") and kernel.argument == "distance":
+            return FixedPoint()
+        return Gradient() if knows(kernel, "gradient", "diagonal_gradient") else Nearest()
+    return Distance() if task == "denoise" and knows(kernel, "profile", "inverse") else Learned()
+
+
+def find_preimage(expansion: Expansion, method="auto", *, starts=None, random_state: int = 0) -> Preimages:
+    """Points of input space for anybody's expansion.
+
+    Parameters
+    ----------
+    expansion : Expansion
+        A batch of vectors of feature space.
+    method : "auto", name or method object
+        Methods that work on codes (``Learned``, ``Conformal``) need a fitted model and are refused.
+    starts : array of shape (vectors, d), optional
+        Where iterative methods start.
+    random_state : int
+        Seed of methods that draw.
+    """
+    automatic = isinstance(method, str) and method == "auto"
+    chosen = choose(expansion.kernel, "expansion") if automatic else as_method(method)
+    if isinstance(chosen, ON_CODES):
+        raise TypeError(
+            f"{type(chosen).__name__} maps codes of a fitted model and cannot read a bare expansion: "
+            "use KernelPCA(preimage=...), or FixedPoint, Gradient, Distance or Nearest here."
+        )
+    chosen.check(expansion.kernel)
+    return chosen.prepare(expansion, np.random.default_rng(random_state))(expansion, starts)

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 
 from preimage import tiles
-from preimage.kernels import Kernel, Precomputed, as_kernel
+from preimage.kernels import Kernel, as_kernel
 from preimage.noise import as_noise
-from preimage.preimages.base import Preimages, closed_form
+from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
 from preimage.scales import median, resolve, spread_rows
 
 RIDGES = tuple(10.0 ** (exponent / 2) for exponent in range(-14, 5))
@@ -57,16 +56,11 @@ class Learned:
 
     def check(self, kernel: Kernel) -> None:
         """Any kernel will do, as long as the training inputs are known."""
-        if isinstance(kernel, Precomputed):
-            raise ValueError(
-                "Learned needs the training inputs, which a precomputed kernel matrix does not hold: "
-                "use preimage=Nearest(), or give a kernel and the rows themselves."
-            )
+        refuse_precomputed(kernel, "Learned")
 
     def prepare(self, model, rng: np.random.Generator) -> _LearnedMap:
         """Fit the regression on the training points of a fitted model."""
-        inputs = model.inputs
-        inputs = inputs.toarray() if sp.issparse(inputs) else inputs
+        inputs = dense_rows(model.inputs)
         codes, targets, copies = self._examples(model, inputs, rng)
         kernel = as_kernel(self.kernel)
         fits = [

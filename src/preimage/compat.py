@@ -1,0 +1,405 @@
+"""scikit-learn's own ``KernelPCA`` on our engine: change the import, and nothing else.
+
+Same signature, attributes, errors and numbers as :class:`sklearn.decomposition.KernelPCA`. The kernel matrix is
+computed in tiles on all cores and decomposed in place, ``transform`` and ``inverse_transform`` go by tiles too, and
+``fit_transform`` learns the way back once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral, Real
+from threading import Lock
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from preimage import tiles
+from preimage.eigen import Dense, Eigenpairs, Lanczos, Solver
+from preimage.eigen.base import report
+from preimage.kernels import Cosine, Function, Gaussian, Kernel, Linear, Polynomial, Sigmoid
+from preimage.operators import Stored, Symmetric, choose_storage, gram_operator
+from preimage.validation import generator
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Kernel principal component analysis with the interface of ``sklearn.decomposition.KernelPCA``.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of components; None keeps all that are not zero.
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'cosine', 'precomputed'} or callable, default='linear'
+        A callable takes two rows and returns a number; a kernel of ``sklearn.gaussian_process`` or of
+        :mod:`preimage.kernels` takes two matrices.
+    gamma : float, default=None
+        γ of rbf exp(−γ‖x−y‖²), poly (γxᵀy + c₀)ᵖ and sigmoid tanh(γxᵀy + c₀); None is 1/n_features.
+    degree, coef0 : float, default=3 and 1
+        p and c₀.
+    kernel_params : dict, default=None
+        Keyword arguments of a callable kernel.
+    alpha : float, default=1.0
+        Ridge of the regression that learns the way back.
+    fit_inverse_transform : bool, default=False
+        Whether to learn the way back (not for precomputed kernels nor sparse data).
+    eigen_solver : {'auto', 'dense', 'arpack', 'randomized'}, default='auto'
+        'dense' is :class:`preimage.eigen.Dense`, 'arpack' is :class:`preimage.eigen.Lanczos`, and 'randomized' is
+        :class:`Randomized`, which chooses eigenvalues by their size, as scikit-learn's does. 'auto' is 'arpack' for
+        fewer than 10 components of more than 200 rows, else, or where ARPACK fails, 'dense'.
+    tol, max_iter : float, default=0, and int, default=None
+        Tolerance and largest number of restarts of 'arpack'; 0 and None leave them to ARPACK.
+    iterated_power : int or 'auto', default='auto'
+        Power iterations of 'randomized'; 'auto' is 7 for less than a tenth of the components, else 4.
+    remove_zero_eig : bool, default=False
+        Whether components with zero eigenvalues are dropped. They always are when ``n_components`` is None.
+    random_state : int, RandomState or None, default=None
+        Start of 'arpack' and 'randomized'; None is always the same start.
+    copy_X : bool, default=True
+        Whether X is copied before it is kept as ``X_fit_``. A precomputed kernel matrix is centred there.
+    n_jobs : int, default=None
+        A callable on two rows runs in one thread if this is 1, else on all cores, as other kernels always do.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the centred kernel matrix in decreasing order.
+    eigenvectors_ : ndarray of shape (n_samples, n_components)
+        Its eigenvectors, of unit length.
+    dual_coef_ : ndarray of shape (n_samples, n_features)
+        Coefficients of the way back, if it was learned.
+    X_transformed_fit_ : ndarray of shape (n_samples, n_components)
+        Codes of the training rows, if the way back was learned.
+    X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The training rows.
+    gamma_ : float
+        The γ that was taken.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where X has names that are all strings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from preimage.compat import KernelPCA
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> KernelPCA(n_components=7, kernel="linear").fit_transform(X).shape
+    (1797, 7)
+    """
+
+    _parameter_constraints: dict = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid", "cosine", "precomputed"}), callable],
+        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "fit_inverse_transform": ["boolean"],
+        "eigen_solver": [StrOptions({"auto", "dense", "arpack", "randomized"})],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "iterated_power": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "remove_zero_eig": ["boolean"],
+        "random_state": ["random_state"],
+        "copy_X": ["boolean"],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        kernel="linear",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        alpha=1.0,
+        fit_inverse_transform=False,
+        eigen_solver="auto",
+        tol=0,
+        max_iter=None,
+        iterated_power="auto",
+        remove_zero_eig=False,
+        random_state=None,
+        copy_X=True,
+        n_jobs=None,
+    ):
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.fit_inverse_transform = fit_inverse_transform
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.iterated_power = iterated_power
+        self.remove_zero_eig = remove_zero_eig
+        self.random_state = random_state
+        self.copy_X = copy_X
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Find the components of the rows of X, or of the kernel matrix X where it is precomputed."""
+        if self.fit_inverse_transform and self._precomputed:
+            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
+        X = validate_data(self, X, accept_sparse=self._accepted, copy=self.copy_X)
+        if self.fit_inverse_transform and sp.issparse(X):
+            raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
+        self.gamma_ = 1 / X.shape[1] if self.gamma is None else self.gamma
+        self._find_components(X)
+        if self.fit_inverse_transform:
+            self._learn_way_back(X)
+        self.X_fit_ = X
+        return self
+
+    def fit_transform(self, X, y=None, **params):
+        """Fit, and return the codes √λₖuₖ of the training rows; no kernel is evaluated again."""
+        return self.fit(X, **params)._training_codes
+
+    def transform(self, X):
+        """Codes of the rows of X: their coordinates along the components."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=self._accepted, reset=False)
+        roots = np.sqrt(self.eigenvalues_)
+        axes = np.divide(self.eigenvectors_, roots, out=np.zeros_like(self.eigenvectors_), where=roots > 0)
+        axes -= axes.mean(axis=0)  # this centres the rows of the kernel matrix; its columns are centred by the offsets
+        offsets = self._column_means @ axes
+        if self._precomputed:
+            return _floating(X) @ axes - offsets
+        return self._multiply(X, self.X_fit_, axes) - offsets
+
+    def inverse_transform(self, X):
+        """Rows of input space for rows of codes, by the kernel ridge regression learned in ``fit``.
+
+        The kernel is that of the inputs, with the same parameters, and there is no intercept; for better ways back see
+        :class:`preimage.KernelPCA`.
+        """
+        if not self.fit_inverse_transform:
+            raise NotFittedError(
+                "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
+                "transform is not available."
+            )
+        check_is_fitted(self)
+        X, codes = check_array(X, accept_sparse="csr"), self.X_transformed_fit_
+        if X.shape[1] != codes.shape[1]:
+            raise ValueError(
+                "Incompatible dimension for X and Y matrices: "
+                f"X.shape[1] == {X.shape[1]} while Y.shape[1] == {codes.shape[1]}"
+            )
+        return self._multiply(X, codes, self.dual_coef_)
+
+    def _find_components(self, X) -> None:
+        n = X.shape[0]
+        k = n if self.n_components is None else min(n, self.n_components)
+        solver = self._solver(n, k)
+        operator, self._column_means = self._centred_gram(X, stored=isinstance(solver, Dense) or callable(self.kernel))
+        pairs = self._solve(solver, operator, k)
+        values = _nonnegative(pairs.values)
+        kept = values > 0 if self.remove_zero_eig or self.n_components is None else slice(None)
+        self.eigenvalues_, self.eigenvectors_ = values[kept], pairs.vectors[:, kept]
+
+    def _learn_way_back(self, X) -> None:
+        """Solve (K + αI) C = X, K the kernel matrix of the codes (Bakır, Weston & Schölkopf 2004)."""
+        codes = check_array(self._training_codes)  # there may be no component to learn from
+        ridge = tiles.gram(self._kernel(), codes)
+        ridge.flat[:: len(ridge) + 1] += self.alpha
+        self.dual_coef_ = scipy.linalg.solve(ridge.T, X, assume_a="pos", overwrite_a=True)
+        self.X_transformed_fit_ = codes
+
+    def _centred_gram(self, X, stored: bool) -> tuple[Symmetric, np.ndarray]:
+        """The centred kernel matrix and the column means that centred it."""
+        if self._precomputed:
+            matrix = _kernel_matrix(X)
+        else:
+            kernel = self._kernel()
+            X = _rows(kernel, X)
+            if not stored and choose_storage("auto", X.shape[0], X.dtype) == "recompute":
+                operator, statistics = gram_operator(kernel, X, center=True, storage="recompute")
+                return operator, statistics.row_means
+            with np.errstate(over="ignore", invalid="ignore"):  # looked for in the result
+                matrix = tiles.gram(kernel, X)
+        assert_all_finite(matrix, input_name="K, the kernel matrix,")
+        mean = matrix.mean(dtype=float)
+        matrix -= mean  # this first, so that nothing is left of a matrix whose entries are all equal
+        columns, rows = (matrix.mean(axis=axis, dtype=float) for axis in (0, 1))  # they differ if it is not symmetric
+        matrix -= columns
+        matrix -= (rows - columns.mean())[:, None]
+        return Stored(matrix), (columns + mean).astype(matrix.dtype)
+
+    def _solver(self, n: int, k: int) -> Solver:
+        if self.eigen_solver == "randomized":
+            return Randomized(self.iterated_power)
+        few_of_many = n > 200 and k < 10
+        if self.eigen_solver == "dense" or (self.eigen_solver == "auto" and not few_of_many):
+            return Dense()
+        return Lanczos(self.tol, self.max_iter)
+
+    def _solve(self, solver: Solver, operator: Symmetric, k: int) -> Eigenpairs:
+        fixed = self.random_state is None or isinstance(solver, Dense)
+        rng = generator(0 if fixed else self.random_state)
+        try:
+            pairs = solver.solve(operator, k, rng)
+            if len(pairs.values) < k:
+                found = f"No convergence ({len(pairs.values)}/{k} eigenvectors converged)"
+                raise ArpackNoConvergence(found, pairs.values, pairs.vectors)
+            return pairs
+        except ArpackError:
+            if self.eigen_solver != "auto":
+                raise
+            return Dense().solve(operator, k, rng)
+
+    def _kernel(self) -> Kernel:
+        """The kernel with its parameters."""
+        one_thread = effective_n_jobs(self.n_jobs) == 1  # refuses 0
+        if callable(self.kernel):
+            return _as_kernel(self.kernel, self.kernel_params or {}, Lock() if one_thread else nullcontext())
+        gamma, coef0, degree = float(self.gamma_), float(self.coef0), float(self.degree)
+        if self.kernel in ("linear", "cosine"):
+            return Linear() if self.kernel == "linear" else Cosine()
+        if gamma == 0 or (self.kernel == "poly" and degree == 0):  # allowed in scikit-learn, though it says nothing
+            return _constant({"rbf": 1.0, "poly": np.power(coef0, degree), "sigmoid": np.tanh(coef0)}[self.kernel])
+        if self.kernel == "rbf":
+            return Gaussian.from_gamma(gamma)
+        return Sigmoid(gamma, coef0) if self.kernel == "sigmoid" else Polynomial(gamma, coef0, degree)
+
+    def _multiply(self, X, points, weights: np.ndarray) -> np.ndarray:
+        """K(X, points) @ weights by tiles."""
+        kernel = self._kernel()
+        return tiles.multiply(kernel, _rows(kernel, X), _rows(kernel, points), weights)
+
+    @property
+    def _training_codes(self) -> np.ndarray:
+        return self.eigenvectors_ * np.sqrt(self.eigenvalues_)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _accepted(self) -> str | bool:
+        return False if self._precomputed else "csr"
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.eigenvalues_.shape[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._precomputed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@dataclass(frozen=True)
+class Randomized:
+    """Eigenpairs of largest size from a random subspace (Halko, Martinsson & Tropp 2011, algorithms 4.4 and 5.3).
+
+    An orthonormal basis Q of A²ᑫ⁺¹Ω, Ω Gaussian with ``oversampling`` columns more than asked for, then the eigenpairs
+    of QᵀAQ. A large negative eigenvalue is returned, and not left out, so that an indefinite matrix shows.
+    """
+
+    power: int | str = "auto"
+    oversampling: int = 10
+
+    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
+        """The k eigenpairs of largest absolute eigenvalue."""
+        n = operator.shape[0]
+        default = 7 if k < 0.1 * n else 4
+        products = 2 * int(default if self.power == "auto" else self.power) + 1
+        basis = rng.standard_normal((n, min(n, k + self.oversampling))).astype(operator.dtype)
+        for _ in range(products):
+            basis = np.linalg.qr(operator @ basis)[0]
+        values, vectors = scipy.linalg.eigh(basis.T @ (operator @ basis))
+        largest = np.argsort(np.abs(values))[::-1][:k]
+        return report(operator, values[largest], basis @ vectors[:, largest], np.inf, products)
+
+
+@dataclass(frozen=True)
+class _Pairwise(Kernel):
+    """A function of two rows, called once a pair, with ``guard`` held."""
+
+    function: Callable[..., float]
+    guard: AbstractContextManager
+
+    positive_definite = False  # not known
+
+    def __call__(self, X, Y) -> np.ndarray:
+        values, xs, ys = np.zeros((X.shape[0], Y.shape[0])), _each_row(X), _each_row(Y)
+        with self.guard:
+            for i, x in enumerate(xs):
+                start = i if X is Y else 0
+                values[i, start:] = [self.function(x, y) for y in ys[start:]]
+        return values + np.triu(values, 1).T if X is Y else values
+
+    def diagonal(self, X) -> np.ndarray:
+        return np.array([self.function(x, x) for x in _each_row(X)], dtype=float)
+
+
+def _each_row(X) -> list:
+    """Rows as vectors; of a sparse matrix as matrices of one row."""
+    return [X[[i], :] if sp.issparse(X) else X[i] for i in range(X.shape[0])]
+
+
+def _as_kernel(function, params: dict, guard: AbstractContextManager) -> Kernel:
+    """A callable as a kernel on matrices."""
+    from sklearn.gaussian_process.kernels import Kernel as ProcessKernel  # slow to import
+
+    call = partial(function, **params)
+    return Function(call) if isinstance(function, Kernel | ProcessKernel) else _Pairwise(call, guard)
+
+
+def _constant(value: float) -> Kernel:
+    return Function(lambda X, Y: np.full((X.shape[0], Y.shape[0]), value))
+
+
+def _rows(kernel: Kernel, X):
+    """Rows as the kernel takes them: a function of two rows sees whole numbers as they are."""
+    return X if isinstance(kernel, _Pairwise) and X.dtype.kind in "iub" else _floating(X)
+
+
+def _kernel_matrix(X) -> np.ndarray:
+    """A precomputed kernel matrix that may be written to."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "Precomputed metric requires shape (n_queries, n_indexed). "
+            f"Got ({X.shape[0]}, {X.shape[1]}) for {X.shape[0]} indexed."
+        )
+    return np.require(_floating(X), requirements="W")
+
+
+def _floating(X):
+    """The same numbers in single precision if they are, else in double precision."""
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+
+
+def _nonnegative(values: np.ndarray) -> np.ndarray:
+    """Eigenvalues without round-off: small ones set to 0, and indefinite matrices refused, at scikit-learn's limits."""
+    double = values.dtype == np.float64
+    share, size, negligible = (1e-5, 1e-10, 1e-12) if double else (5e-3, 1e-6, 2e-7)
+    lowest, largest = values.min(), values.max()
+    cause = "Either the matrix is not PSD, or there was an issue while computing the eigendecomposition of the matrix."
+    if largest < 0:
+        raise ValueError(f"All eigenvalues are negative (maximum is {largest:g}). {cause}")
+    if lowest < -share * largest and lowest < -size:
+        raise ValueError(
+            f"There are significant negative eigenvalues ({-lowest / largest:g} of the maximum positive). {cause}"
+        )
+    return np.where(values < negligible * largest, 0, values)

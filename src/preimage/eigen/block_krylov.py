@@ -1,0 +1,222 @@
+"""Block Lanczos with full reorthogonalisation and thick restart: few passes over the operator, many columns a pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from preimage import progress, tiles
+from preimage.eigen.base import Eigenpairs, report
+from preimage.eigen.dense import Dense
+from preimage.operators import Symmetric, Tiled
+
+STEPS = 12  # blocks beyond the wanted vectors that the basis holds before it is restarted
+LANDMARKS = 8  # landmarks of the Nyström start for every column of the first block
+
+
+@dataclass(frozen=True)
+class BlockKrylov:
+    """Leading eigenpairs from the space of a block and its images, [B, AB, A²B, …] (Golub & Underwood 1977).
+
+    The first block is a Nyström approximation of the leading eigenvectors where each pass is dear, with a random part
+    so that no eigenvector is orthogonal to it.
+
+    Parameters
+    ----------
+    block_size : int, optional
+        Columns a pass. By default k/2 where the matrix is stored, because several small blocks beat few large ones at
+        equal products, and 2k where every pass computes the kernel anew, because then the columns are nearly free.
+    tol : float, optional
+        Bound on the residuals ‖Au − λu‖ relative to λ₁: 1e-6, and 1e-5 in float32. The error of an eigenvalue is of
+        the order of its residual squared.
+    max_passes : int
+        Products with a block before it gives up.
+    storage : "auto", "memory" or "recompute"
+        Whether the kernel matrix is stored or computed anew in every pass; "auto" stores it where it takes at most
+        half of the free memory.
+    """
+
+    block_size: int | None = None
+    tol: float | None = None
+    max_passes: int = 100
+    storage: str = "auto"
+
+    def __post_init__(self):
+        if self.block_size is not None and self.block_size < 1:
+            raise ValueError(f"block_size must be at least 1, not {self.block_size!r}.")
+        if self.max_passes < 1:
+            raise ValueError(f"max_passes must be at least 1, not {self.max_passes!r}.")
+
+    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
+        n, width = operator.shape[0], self.block_size or _block_size(operator, k)
+        if k + 2 * width >= n:  # the space would be the whole
+            return Dense().solve(operator, k, rng)
+        with tiles.single_threaded_blas():  # many small steps between the passes, which have threads of their own
+            return self._iterate(operator, k, width, rng)
+
+    def _iterate(self, operator: Symmetric, k: int, width: int, rng: np.random.Generator) -> Eigenpairs:
+        n = operator.shape[0]
+        tol = self.tol if self.tol is not None else (1e-6 if operator.dtype == np.float64 else 1e-5)
+        space = _Space(operator, _start(operator, width, rng), capacity=min(n, k + STEPS * width))
+        watch = _Multiplicity(width, tol)
+        for step in range(1, self.max_passes + 1):
+            space.multiply()
+            ritz = space.ritz(k)
+            progress.report("eigenpairs", step)
+            if ritz is not None and ritz.residuals.max() <= tol * abs(ritz.values).max():
+                if watch.is_satisfied(ritz.values, step):
+                    break
+                space.restart(k, rng.standard_normal((n, width)))
+            else:
+                space.extend(k, rng)
+        return self._report(operator, space, k, tol, step)
+
+    def _report(self, operator, space, k, tol, steps) -> Eigenpairs:
+        values, weights, residuals = space.leading(k)
+        vectors = space.vectors(weights)
+        bound = tol * abs(values).max(initial=0)
+        return report(operator, values.astype(operator.dtype), vectors, bound, steps, wanted=k, residuals=residuals)
+
+
+@dataclass(frozen=True)
+class _Ritz:
+    values: np.ndarray
+    residuals: np.ndarray
+
+
+class _Multiplicity:
+    """Guards against copies that a block cannot see: from b columns grow at most b copies of an eigenvalue.
+
+    Where so many of the wanted values are equal, another random block is added, and it gets as many steps as the first
+    one needed.
+    """
+
+    def __init__(self, width: int, tol: float):
+        self.width, self.tol, self.seen, self.until, self.first = width, tol, width, 0, 0
+
+    def is_satisfied(self, values: np.ndarray, step: int) -> bool:
+        self.first = self.first or step
+        if step < self.until:
+            return False
+        copies = values[: max(len(values) - self.seen + 1, 0)] - values[self.seen - 1 :]
+        if not np.any(copies <= 10 * self.tol * abs(values).max()):
+            return True
+        self.seen, self.until = self.seen + self.width, step + self.first
+        return False
+
+
+class _Space:
+    """An orthonormal basis Q, the matrix T = QᵀAQ, and what A makes of the last block outside of Q.
+
+    AQ = QT + [0 … 0, PR]: only the last block leaves the space, also after a restart, so that the residual of a Ritz
+    vector Qs is ‖R s_last‖ without another product.
+    """
+
+    def __init__(self, operator: Symmetric, start: np.ndarray, capacity: int):
+        self.operator, n = operator, operator.shape[0]
+        room = capacity + 2 * start.shape[1]
+        self.Q = np.empty((room, n), dtype=operator.dtype).T
+        self.T = np.zeros((room, room))
+        self.capacity, self.size, self.width, self.scale = capacity, 0, 0, 0.0
+        self.outside, self.R = self._orthonormal(start.astype(operator.dtype))[:2]
+        self._append(self.outside)
+
+    def multiply(self) -> None:
+        """One pass: A times the last block."""
+        last = slice(self.size - self.width, self.size)
+        image = self.operator @ self.Q[:, last]
+        self.scale = max(self.scale, float(np.linalg.norm(image, axis=0).max(initial=0)))
+        self.outside, self.R, coupling = self._orthonormal(image)
+        self.T[: self.size, last] = coupling
+        self.T[last, : self.size] = coupling.T
+        self.T[last, last] = (coupling[last] + coupling[last].T) / 2
+
+    def leading(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The k largest Ritz values, their weights in the basis, and their residuals."""
+        T = self.T[: self.size, : self.size]
+        first = max(self.size - k, 0)
+        values, weights = scipy.linalg.eigh(T, subset_by_index=(first, self.size - 1), check_finite=False)
+        residuals = np.linalg.norm(self.R @ weights[self.size - self.width :], axis=0)
+        return values, weights, residuals
+
+    def ritz(self, k: int) -> _Ritz | None:
+        """The k largest Ritz values (descending) and their residuals; None while the space is smaller than that."""
+        if self.size < k:
+            return None
+        values, _, residuals = self.leading(k)
+        return _Ritz(values[::-1], residuals[::-1])
+
+    def vectors(self, weights: np.ndarray) -> np.ndarray:
+        """Combinations of the basis."""
+        return self.Q[:, : self.size] @ weights.astype(self.Q.dtype)
+
+    def extend(self, k: int, rng: np.random.Generator) -> None:
+        """The part outside becomes the next block; random columns where nothing is outside."""
+        if not self.outside.shape[1]:
+            self.restart(k, rng.standard_normal((self.Q.shape[0], self.width)))
+        elif self.size + self.outside.shape[1] > self.capacity:
+            self.restart(k)
+        else:
+            self._append(self.outside)
+
+    def restart(self, k: int, fresh: np.ndarray | None = None) -> None:
+        """Keep the leading Ritz vectors and a few more, the part outside, and fresh columns if given."""
+        outside = self.outside
+        kept = min(k + outside.shape[1] // 2 + 1, self.size)
+        values, weights, _ = self.leading(kept)
+        self.Q[:, :kept] = self.vectors(weights)
+        self.T[:] = 0
+        self.T[range(kept), range(kept)] = values
+        self.size = kept
+        self._append(outside)
+        if fresh is not None:
+            width = self.width
+            self._append(self._orthonormal(fresh.astype(self.Q.dtype))[0])
+            self.width += width if outside.shape[1] else 0
+
+    def _append(self, block: np.ndarray) -> None:
+        self.Q[:, self.size : self.size + block.shape[1]] = block
+        self.size, self.width = self.size + block.shape[1], block.shape[1]
+
+    def _orthonormal(self, block: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """P, R and C with block = QC + PR, P orthonormal and orthogonal to Q; columns of round-off are dropped."""
+        basis = self.Q[:, : self.size]
+        coupling = basis.T @ block
+        block = block - basis @ coupling
+        P, R, order = scipy.linalg.qr(block, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
+        floor = 100 * np.finfo(block.dtype).eps * self.scale
+        rank = int(np.sum(np.abs(np.diagonal(R)) > floor))
+        P, R = P[:, :rank], R[:rank, np.argsort(order)].astype(float)
+        again = basis.T @ P  # once more, because P was small before it was made long
+        P, second = np.linalg.qr(P - basis @ again)
+        return P, second @ R, coupling.astype(float) + again @ R
+
+
+def _block_size(operator: Symmetric, k: int) -> int:
+    if _is_recomputed(operator):
+        return int(np.clip(2 * k, 16, 128))
+    return int(np.clip(k // 2, 8, 64))
+
+
+def _is_recomputed(operator: Symmetric) -> bool:
+    return isinstance(getattr(operator, "operator", operator), Tiled)
+
+
+def _start(operator: Symmetric, width: int, rng: np.random.Generator) -> np.ndarray:
+    """A random block; around a Nyström approximation of the leading eigenvectors where passes are dear."""
+    n = operator.shape[0]
+    block = rng.standard_normal((n, width)) / np.sqrt(n)
+    if not _is_recomputed(operator):
+        return block
+    rows = rng.choice(n, min(LANDMARKS * width, n), replace=False)
+    features = operator.features(rows)
+    if features is None:
+        return block
+    values, axes = scipy.linalg.eigh((features.T @ features).astype(float), check_finite=False)
+    few = min(width, int(np.sum(values > 0)))
+    leading = features @ (axes[:, -few:] / np.sqrt(values[-few:])).astype(features.dtype)
+    block *= 0.03  # enough to find what the landmarks miss, and little beside what they find
+    block[:, :few] += leading
+    return block

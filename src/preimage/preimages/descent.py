@@ -1,0 +1,155 @@
+"""Descent for a batch of independent problems: each row has its own step, history and stopping, all share the products.
+
+The steps are those of L-BFGS, whose initial Hessian is a curvature that the objective itself provides; without a memory
+they are steps along the gradient divided by that curvature, which for kernel expansions is the fixed-point iteration.
+A step is accepted only where the objective falls (Armijo's rule) and halved otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+SUFFICIENT = 1e-4  # Armijo's constant
+SHORTEST = 1e-6  # a step cut to this fraction of its length has failed
+
+
+class Objective(Protocol):
+    """Values of a batch of functions, one a row."""
+
+    spread: float  # a typical distance in input space: steps are measured by it
+    scale: np.ndarray  # the size of the terms whose difference a value is: round-off is measured by it
+
+    def __call__(self, Z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values, gradients and curvatures (NaN where not known) of the functions ``rows`` at the points Z."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """How to descend: the length of the memory, the tolerance on a step relative to the spread, the most steps."""
+
+    memory: int = 0
+    tol: float = 1e-6
+    max_steps: int = 100
+    box: tuple[float, float] | None = None
+
+    def run(self, objective: Objective, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """From the rows of Z to (points, values, converged, steps)."""
+        Z = self._inside(np.array(Z))
+        state = _State(objective, Z, self.memory)
+        for _ in range(self.max_steps):
+            rows = np.flatnonzero(state.active)
+            if not rows.size:
+                break
+            self._step(objective, state, rows)
+        return state.Z, state.value, state.converged, state.steps
+
+    def _step(self, objective: Objective, state: _State, rows: np.ndarray) -> None:
+        Z, gradient = state.Z[rows], self._free(state.Z[rows], state.gradient[rows])
+        direction = self._free_direction(Z, gradient, state.direction(rows, gradient))
+        small = np.linalg.norm(self._inside(Z + direction) - Z, axis=1) <= self.tol * objective.spread
+        state.finish(rows[small], converged=True)
+        rows, Z, gradient, direction = rows[~small], Z[~small], gradient[~small], direction[~small]
+        if not rows.size:
+            return
+        trial = self._inside(Z + state.shorten[rows, None] * direction)
+        value, new_gradient, curvature = objective(trial, rows)
+        promised = SUFFICIENT * np.einsum("ij,ij->i", gradient, trial - Z)
+        rounding = 16 * np.finfo(Z.dtype).eps * objective.scale[rows]
+        accepted = np.isfinite(value) & (value <= state.value[rows] + np.minimum(promised, 0) + rounding)
+        state.accept(rows[accepted], trial[accepted], value[accepted], new_gradient[accepted], curvature[accepted])
+        flat = -np.einsum("ij,ij->i", gradient, direction) <= 100 * rounding  # nothing left that could be measured
+        state.reject(rows[~accepted], flat[~accepted])
+
+    def _inside(self, Z: np.ndarray) -> np.ndarray:
+        return Z if self.box is None else np.clip(Z, *self.box)
+
+    def _free(self, Z: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """The gradient without the entries that push against the walls of the box."""
+        if self.box is None:
+            return gradient
+        low, high = self.box
+        return np.where(((low >= Z) & (gradient > 0)) | ((high <= Z) & (gradient < 0)), 0, gradient)
+
+    def _free_direction(self, Z: np.ndarray, gradient: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        return direction if self.box is None else np.where(gradient == 0, 0, direction)
+
+
+class _State:
+    """Where each row stands."""
+
+    def __init__(self, objective: Objective, Z: np.ndarray, memory: int):
+        m = len(Z)
+        self.Z = Z
+        self.value, self.gradient, curvature = objective(Z, np.arange(m))
+        cautious = np.linalg.norm(self.gradient, axis=1) / (0.1 * objective.spread)  # a step of a tenth of the spread
+        self.curvature = _positive(np.where(np.isnan(curvature), cautious, curvature))
+        self.active = np.isfinite(self.value)
+        self.converged = np.zeros(m, dtype=bool)
+        self.steps = np.zeros(m, dtype=int)
+        self.shorten = np.ones(m)
+        self.filled = np.zeros(m, dtype=int)  # how much of its memory a row has filled
+        self.moves = np.zeros((memory, *Z.shape), dtype=Z.dtype)
+        self.changes = np.zeros((memory, *Z.shape), dtype=Z.dtype)
+
+    def direction(self, rows: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """−H∇f by the two-loop recursion (Nocedal 1980), H₀ = 1/curvature; slots not filled drop out as zeros."""
+        scale = (1 / self.curvature[rows])[:, None]
+        if not len(self.moves) or not self.filled[rows].any():
+            return -gradient * scale
+        q, alphas, pairs = gradient.copy(), [], []
+        for slot in range(len(self.moves)):
+            move, change = self.moves[slot, rows], self.changes[slot, rows]
+            inner = np.einsum("ij,ij->i", move, change)
+            inverse = np.divide(1, inner, out=np.zeros_like(inner), where=inner > 0)
+            alpha = inverse * np.einsum("ij,ij->i", move, q)
+            q -= alpha[:, None] * change
+            alphas.append(alpha)
+            pairs.append((move, change, inverse))
+        q *= scale
+        for alpha, (move, change, inverse) in zip(reversed(alphas), reversed(pairs), strict=True):
+            q += (alpha - inverse * np.einsum("ij,ij->i", change, q))[:, None] * move
+        downhill = np.einsum("ij,ij->i", q, gradient) > 0
+        return -np.where(downhill[:, None], q, gradient * scale)
+
+    def accept(self, rows, Z, value, gradient, curvature) -> None:
+        if not rows.size:
+            return
+        move, change = Z - self.Z[rows], gradient - self.gradient[rows]
+        bend, length2 = np.einsum("ij,ij->i", move, change), np.einsum("ij,ij->i", move, move)
+        secant = np.divide(bend, length2, out=np.zeros_like(bend), where=length2 > 0)
+        curvature = np.where(np.isnan(curvature), np.where(secant > 0, secant, self.curvature[rows]), curvature)
+        self._remember(rows, move, change, bend > 1e-10 * np.einsum("ij,ij->i", change, change))
+        self.Z[rows], self.value[rows], self.gradient[rows] = Z, np.minimum(value, self.value[rows]), gradient
+        self.curvature[rows], self.shorten[rows] = _positive(curvature), 1.0
+        self.steps[rows] += 1
+
+    def _remember(self, rows, move, change, usable) -> None:
+        """Push the newest pair in front; a pair of negative curvature empties the row's memory."""
+        if not len(self.moves):
+            return
+        for store, entry in ((self.moves, move), (self.changes, change)):
+            store[1:, rows] = store[:-1, rows]
+            store[0, rows] = entry
+            store[:, rows[~usable]] = 0
+        self.filled[rows] = np.where(usable, self.filled[rows] + 1, 0)
+
+    def reject(self, rows, flat) -> None:
+        """Halve the step, and forget what suggested it; where even the shortest one fails, stop."""
+        self.moves[:, rows] = 0
+        self.changes[:, rows] = 0
+        self.filled[rows] = 0
+        self.shorten[rows] /= 2
+        self.steps[rows] += 1
+        self.finish(rows[flat], converged=True)
+        self.finish(rows[~flat & (self.shorten[rows] < SHORTEST)], converged=False)
+
+    def finish(self, rows, *, converged: bool) -> None:
+        self.active[rows] = False
+        self.converged[rows] = converged
+
+
+def _positive(curvature: np.ndarray) -> np.ndarray:
+    return np.maximum(curvature, np.finfo(curvature.dtype).tiny * 1e10)

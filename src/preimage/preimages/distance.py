@@ -1,0 +1,132 @@
+"""Pre-images from distances (Kwok & Tsang 2003): where the neighbours say that the point should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage import tiles
+from preimage.expansion import Expansion
+from preimage.kernels import Kernel, require
+from preimage.preimages.base import Preimages, closed_form, dense_rows, nearest, refuse_precomputed
+
+FLAT = 1e-12  # eigenvalues of a neighbourhood below this fraction of the largest are no direction
+ILL = 1e-9  # neighbourhoods with kept eigenvalues below this fraction are solved by SVD
+
+
+@dataclass(frozen=True)
+class Distance:
+    """Multidimensional scaling on the distances to a target's neighbours (Kwok & Tsang 2003, eq. 14–16).
+
+    The inner products sᵢ = ⟨Ψ, φ(xᵢ)⟩ with the nearest points in feature space are turned into input distances by the
+    kernel's inverse, and the point with these distances is found by least squares. No iteration.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Neighbours that are asked. The paper takes 10; many more blur the answer.
+    reading : "inner" or "paper"
+        How a distance to φ(z) is read off Ψ, which itself is the image of no point. "inner" takes κ⁻¹(sᵢ) as it is;
+        "paper" takes κ⁻¹ of sᵢ + ½(κ(0) − ‖Ψ‖²), which follows from equal feature distances. Projections are shorter
+        than any φ(z), so that the paper's reading makes all distances too short by the same amount; the inner one was
+        better in every setting measured on USPS digits and is the default. For kernels of the inner product there is
+        only one reading.
+    """
+
+    n_neighbors: int = 10
+    reading: str = "inner"
+
+    def __post_init__(self):
+        if self.n_neighbors < 1:
+            raise ValueError(f"n_neighbors must be at least 1, not {self.n_neighbors!r}.")
+        if self.reading not in ("inner", "paper"):
+            raise ValueError(f'reading must be "inner" or "paper", not {self.reading!r}.')
+
+    def check(self, kernel: Kernel) -> None:
+        """An inverse profile is needed."""
+        refuse_precomputed(kernel, "Distance")
+        require(
+            kernel,
+            "Distance",
+            "profile",
+            "inverse",
+            serve="Gradient() serves kernels with a gradient, Learned() and Nearest() serve any.",
+        )
+
+    def prepare(self, model, rng: np.random.Generator) -> _DistanceMap:
+        """The points as dense rows."""
+        return _DistanceMap(self, dense_rows(model.points))
+
+
+@dataclass(frozen=True, eq=False)
+class _DistanceMap:
+    method: Distance
+    points: np.ndarray
+
+    def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
+        row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors * self.points.shape[1]) * self.points.itemsize
+
+        def solve(rows: slice) -> np.ndarray:
+            return self._solve(targets[rows], None if starts is None else starts[rows])
+
+        return closed_form(targets, np.concatenate(tiles.map_rows(solve, len(targets), row_bytes)))
+
+    def _solve(self, targets: Expansion, starts: np.ndarray | None) -> np.ndarray:
+        products = targets.inner_points()
+        chosen = nearest(targets, self.method.n_neighbors, products)
+        values = np.take_along_axis(products, chosen, axis=1)
+        neighbours = self.points[chosen]
+        read = self._radial if targets.kernel.argument == "distance" else self._dot
+        return locate(neighbours, read(targets, values, neighbours, starts))
+
+    def _radial(self, targets, values, neighbours, starts) -> np.ndarray:
+        """‖z − xᵢ‖² = κ⁻¹(σᵢ); σᵢ outside (0, κ(0)] is brought inside."""
+        kernel = targets.kernel
+        top = float(kernel.diagonal(self.points[:1])[0])
+        if self.method.reading == "paper":
+            values = values + (top - targets.norm2()[:, None]) / 2
+        return kernel.inverse(np.clip(values, 1e-12 * top, top))
+
+    def _dot(self, targets, values, neighbours, starts) -> np.ndarray:
+        """‖z − xᵢ‖² = κ⁻¹(‖Ψ‖²) + ‖xᵢ‖² − 2κ⁻¹(sᵢ)."""
+        kernel = targets.kernel
+        inner = kernel.inverse(values)
+        if starts is not None and getattr(kernel, "is_even", False):  # two roots: the side the input is on
+            inner = kernel.other_root(inner, np.einsum("ij,ikj->ik", starts, neighbours))
+        own = np.maximum(kernel.inverse(targets.norm2()), 0)[:, None]
+        return np.maximum(own + np.square(neighbours).sum(axis=2) - 2 * inner, 0)
+
+
+def locate(neighbours: np.ndarray, distances2: np.ndarray) -> np.ndarray:
+    """The points, one a row, with given squared distances to their neighbours, by least squares in their span.
+
+    With centred neighbours N and d₀² their squared norms: N(z − x̄) = −½(d² − d₀²), constants removed, solved with the
+    least norm. Exact where the distances are and z lies in the affine span. Solved through the small Gram matrix NNᵀ;
+    where that is badly conditioned, by SVD.
+
+    Parameters
+    ----------
+    neighbours : array of shape (m, k, d)
+    distances2 : array of shape (m, k)
+    """
+    middle = neighbours.mean(axis=1, keepdims=True)
+    centred = neighbours - middle
+    right = (np.square(centred).sum(axis=2) - distances2) / 2
+    right -= right.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(centred @ centred.transpose(0, 2, 1))
+    kept = values > FLAT * values[:, -1:]
+    inverse = np.divide(1, values, out=np.zeros_like(values), where=kept)
+    coordinates = np.einsum("mij,mi->mj", vectors, right) * inverse
+    offset = np.einsum("mkd,mk->md", centred, np.einsum("mij,mj->mi", vectors, coordinates))
+    ill = np.flatnonzero((kept & (values < ILL * values[:, -1:])).any(axis=1))
+    if ill.size:
+        offset[ill] = _by_svd(centred[ill], right[ill])
+    return middle[:, 0] + offset
+
+
+def _by_svd(centred: np.ndarray, right: np.ndarray) -> np.ndarray:
+    left, values, axes = np.linalg.svd(centred, full_matrices=False)
+    kept = values > 1e-9 * values[:, :1]
+    inverse = np.divide(1, values, out=np.zeros_like(values), where=kept)
+    return np.einsum("mrd,mr->md", axes, np.einsum("mkr,mk->mr", left, right) * inverse)

@@ -1,0 +1,67 @@
+"""The fixed-point iteration (Mika et al. 1998), made safe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage.expansion import Expansion
+from preimage.kernels import Kernel, require
+from preimage.preimages.base import Preimages, refuse_precomputed
+from preimage.preimages.descent import Descent
+from preimage.preimages.iterated import Iterated
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """z⁺ = Σᵢ wᵢxᵢ / Σᵢ wᵢ with wᵢ = −γᵢκ′(‖z − xᵢ‖²), for every radial kernel (Mika et al. 1998, eq. 10).
+
+    For kernels of the inner product, z⁺ = Σᵢ γᵢκ′(zᵀxᵢ)xᵢ / κ′(zᵀz), damped. Both are gradient steps of ρ(z) divided by
+    a curvature, so that a step which raises ρ is shortened, and where Σw is not safely positive a plain gradient step
+    is taken. The steps are accelerated by a short memory of the last ones (as L-BFGS does, with that curvature); rows
+    stop one by one.
+
+    Starts, in this order: the point given (the noisy input, when denoising) or the answer of ``Distance`` where the
+    kernel allows it; then, for rows that failed, the nearest points of the expansion, best first.
+
+    Parameters
+    ----------
+    tol : float
+        A row stops when its step is shorter than this fraction of the data's spread.
+    max_steps : int
+        The most steps from one start.
+    pull : float
+        λ of an added λ‖z − z₀‖² that holds the answer near the given start (Abrahamsen & Hansen 2009).
+    memory : int
+        How many past steps accelerate the iteration; 0 is the plain one.
+    """
+
+    tol: float = 1e-5
+    max_steps: int = 200
+    pull: float = 0.0
+    memory: int = 4
+
+    def __post_init__(self):
+        if not self.tol > 0 or self.max_steps < 1 or self.pull < 0 or self.memory < 0:
+            raise ValueError("FixedPoint needs tol > 0, max_steps ≥ 1, pull ≥ 0 and memory ≥ 0.")
+
+    def check(self, kernel: Kernel) -> None:
+        """Distances or inner products with a derivative are needed."""
+        refuse_precomputed(kernel, "FixedPoint")
+        require(kernel, "FixedPoint", "profile", "derivative", serve="Gradient() serves any kernel with a gradient.")
+
+    def prepare(self, model, rng: np.random.Generator) -> Iterated:
+        """Nothing to prepare but the starts."""
+        return Iterated(Descent(self.memory, self.tol, self.max_steps), self.pull)
+
+
+def fixed_point_step(targets: Expansion, Z: np.ndarray) -> np.ndarray:
+    """One plain step of Mika's iteration, as the paper writes it; for teaching and for tests."""
+    from preimage.preimages.objective import FeatureDistance
+
+    _, gradient, curvature = FeatureDistance(targets)(Z, np.arange(len(Z)))
+    return Z - gradient / curvature[:, None]
+
+
+__all__ = ["FixedPoint", "Preimages", "fixed_point_step"]

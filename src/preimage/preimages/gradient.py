@@ -1,0 +1,51 @@
+"""Descent on the feature-space distance for any kernel with a gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage.kernels import Kernel, require
+from preimage.preimages.base import refuse_precomputed
+from preimage.preimages.descent import Descent
+from preimage.preimages.iterated import Iterated
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """L-BFGS on ρ(z) = ‖φ(z) − Ψ‖² for any kernel with a gradient, sums and products included.
+
+    All targets share the kernel values of a step; each has its own memory and its own end.
+
+    Parameters
+    ----------
+    box : tuple (low, high), optional
+        Bounds of every coordinate, such as the range of a pixel.
+    tol : float
+        A row stops when its step is shorter than this fraction of the data's spread.
+    max_steps : int
+        The most steps from one start.
+    memory : int
+        How many past steps shape the next.
+    """
+
+    box: tuple[float, float] | None = None
+    tol: float = 1e-6
+    max_steps: int = 300
+    memory: int = 8
+
+    def __post_init__(self):
+        if not self.tol > 0 or self.max_steps < 1 or self.memory < 1:
+            raise ValueError("Gradient needs tol > 0, max_steps ≥ 1 and memory ≥ 1.")
+        if self.box is not None and not (len(self.box) == 2 and self.box[0] < self.box[1]):
+            raise ValueError(f"box must be None or (low, high) with low < high, not {self.box!r}.")
+
+    def check(self, kernel: Kernel) -> None:
+        """A gradient is needed."""
+        refuse_precomputed(kernel, "Gradient")
+        require(kernel, "Gradient", "gradient", "diagonal_gradient", serve="Learned() and Nearest() serve any kernel.")
+
+    def prepare(self, model, rng: np.random.Generator) -> Iterated:
+        """Nothing to prepare but the starts."""
+        return Iterated(Descent(self.memory, self.tol, self.max_steps, self.box))

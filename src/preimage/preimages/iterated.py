@@ -1,0 +1,83 @@
+"""Descent from several starts, shared by the iterative methods."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage.exceptions import ConvergenceWarning
+from preimage.expansion import Expansion
+from preimage.preimages.base import Preimages, dense_rows, nearest
+from preimage.preimages.descent import Descent
+from preimage.preimages.distance import Distance
+from preimage.preimages.objective import FeatureDistance
+
+RESTARTS = 3  # further starts for a row that failed
+
+
+@dataclass(frozen=True)
+class Iterated:
+    """A prepared iterative method: descend, start failed rows again, fall back on the best point of the expansion."""
+
+    descent: Descent
+    pull: float = 0.0
+
+    def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
+        first = self._starts(targets) if starts is None else np.asarray(starts, dtype=targets.weights.dtype)
+        objective = FeatureDistance(targets, self.pull, first)
+        best = _Best(*self.descent.run(objective, objective.approach(first)))
+        best.converged &= self._reached(targets, best)
+        for rank in range(RESTARTS):
+            lost = np.flatnonzero(~best.converged)
+            if not lost.size:
+                break
+            again = targets[lost]
+            seeds = dense_rows(targets.points[nearest(again, RESTARTS)[:, min(rank, targets.points.shape[0] - 1)]])
+            best.improve(lost, *self.descent.run(FeatureDistance(again, self.pull, first[lost]), seeds), seeds)
+        if not best.converged.all():
+            warnings.warn(
+                f"{np.sum(~best.converged)} of {len(targets)} pre-images did not converge; for them the best point "
+                "found is returned. More steps or another method may help.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return Preimages(best.points, best.converged, best.steps, targets)
+
+    def _reached(self, targets: Expansion, best: _Best) -> np.ndarray:
+        """False for rows that stopped where a radial kernel is flat: φ(z) has nothing in common with the target."""
+        if self.pull or targets.kernel.argument != "distance":
+            return np.ones(len(targets), dtype=bool)
+        return best.values < targets.kernel.diagonal(best.points) + targets.norm2()
+
+    @staticmethod
+    def _starts(targets: Expansion) -> np.ndarray:
+        """The distance method's answer where the kernel has an inverse, else the nearest point of the expansion."""
+        method = Distance()
+        if hasattr(targets.kernel, "inverse"):
+            return method.prepare(targets, np.random.default_rng(0))(targets).points
+        return dense_rows(targets.points[nearest(targets, 1)[:, 0]])
+
+
+@dataclass
+class _Best:
+    """The best answers so far."""
+
+    points: np.ndarray
+    values: np.ndarray
+    converged: np.ndarray
+    steps: np.ndarray
+
+    def improve(self, rows, points, values, converged, steps, seeds) -> None:
+        """Take over the answers of another run where they have a lower value, or a number where there was none."""
+        sound = np.isfinite(points).all(axis=1) & np.isfinite(values)
+        points = np.where(sound[:, None], points, seeds)
+        better = ~np.isfinite(self.values[rows]) | (sound & (values <= self.values[rows]))
+        chosen = rows[better]
+        self.points[chosen], self.values[chosen], self.converged[chosen] = (
+            points[better],
+            values[better],
+            converged[better],
+        )
+        self.steps[rows] += steps

@@ -1,0 +1,36 @@
+"""The training point nearest to the target: the way back that always exists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage import tiles
+from preimage.expansion import Expansion
+from preimage.kernels import Kernel
+from preimage.preimages.base import Preimages, dense_rows, nearest
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The point xᵢ of the expansion with the least ‖φ(xᵢ) − Ψ‖².
+
+    With a precomputed kernel it returns the numbers of the training points, for objects that are not vectors.
+    """
+
+    def check(self, kernel: Kernel) -> None:
+        """Every kernel will do."""
+
+    def prepare(self, model, rng: np.random.Generator) -> _NearestMap:
+        """Nothing to prepare."""
+        return _NearestMap()
+
+
+@dataclass(frozen=True)
+class _NearestMap:
+    def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
+        row_bytes = 4 * targets.points.shape[0] * 8
+        chosen = tiles.map_rows(lambda rows: nearest(targets[rows], 1)[:, 0], len(targets), row_bytes)
+        points = dense_rows(targets.points[np.concatenate(chosen)])
+        return Preimages(points, np.ones(len(points), dtype=bool), np.zeros(len(points), dtype=int), targets)

@@ -1,0 +1,98 @@
+"""The distance ρ(z) = ‖φ(z) − Ψ‖² as a function of z, for a batch of targets, with its gradient and a curvature."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preimage import tiles
+from preimage.expansion import Expansion
+from preimage.kernels import Kernel
+from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
+from preimage.preimages.base import dense_rows
+
+WEAK = 1e-3  # Σw below this fraction of Σ|w|: the fixed-point step could leap anywhere, a gradient step is taken
+
+
+class FeatureDistance:
+    """ρ(z) = k(z, z) − 2⟨φ(z), Ψ⟩ + ‖Ψ‖², plus pull ‖z − z₀‖² where a pull towards z₀ is asked for.
+
+    The curvature makes a plain step −∇ρ/curvature the fixed-point iteration of the kernel's family:
+
+    * distances: 4Σw, w = −γ κ′(‖z − x‖²), so that z⁺ = Σwx / Σw (Mika et al. 1998, eq. 10);
+    * inner products: 2κ′(zᵀz), so that z⁺ = Σγ κ′(zᵀx) x / κ′(zᵀz);
+    * any other kernel: not known.
+    """
+
+    def __init__(self, targets: Expansion, pull: float = 0.0, anchor: np.ndarray | None = None):
+        self.targets, self.kernel = targets, targets.kernel
+        self.points, self.weights = dense_rows(targets.points), targets.weights
+        self.norm2 = targets.norm2()
+        self.pull, self.anchor = pull, anchor
+        self.spread = spread(self.points)
+        self.scale = self.norm2 + float(np.abs(self.kernel.diagonal(self.points)).mean())
+        self._family = {"distance": self._radial, "inner": self._dot}.get(str(self.kernel.argument), self._general)
+
+    def __call__(self, Z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        parts = tiles.map_rows(lambda s: self._family(Z[s], rows[s]), len(rows), 6 * self.weights[0].nbytes)
+        value, gradient, curvature = (np.concatenate(part) for part in zip(*parts, strict=True))
+        value = value + self.norm2[rows]
+        if self.pull and self.anchor is not None:
+            gap = Z - self.anchor[rows]
+            value = value + self.pull * squared_norms(gap)
+            gradient = gradient + 2 * self.pull * gap
+            curvature = curvature + 2 * self.pull
+        return value, gradient, curvature
+
+    def _radial(self, Z, rows):
+        kernel, weights = self.kernel, self.weights[rows]
+        distances = squared_distances(Z, self.points)
+        value = kernel.diagonal(Z) - 2 * np.einsum("ij,ij->i", weights, kernel.profile(distances))
+        pulls = -weights * kernel.derivative(distances)
+        total, size = pulls.sum(axis=1), np.abs(pulls).sum(axis=1)
+        gradient = 4 * (total[:, None] * Z - pulls @ self.points)
+        return value, gradient, 4 * np.where(total > WEAK * size, total, size)
+
+    def _dot(self, Z, rows):
+        kernel, weights = self.kernel, self.weights[rows]
+        products, squares = inner_products(Z, self.points), squared_norms(Z)
+        value = kernel.profile(squares) - 2 * np.einsum("ij,ij->i", weights, kernel.profile(products))
+        own = kernel.derivative(squares)
+        gradient = 2 * (own[:, None] * Z - (weights * kernel.derivative(products)) @ self.points)
+        return value, gradient, np.where(own > 0, 2 * own, np.nan)
+
+    def _general(self, Z, rows):
+        kernel, weights = self.kernel, self.weights[rows]
+        value = kernel.diagonal(Z) - 2 * np.einsum("ij,ij->i", weights, kernel(Z, self.points))
+        gradient = kernel.diagonal_gradient(Z) - 2 * kernel.gradient(Z, self.points, weights)
+        return value, gradient, np.full(len(Z), np.nan)
+
+    def approach(self, Z: np.ndarray) -> np.ndarray:
+        """Starts brought to where the kernel is not 0 in floating point.
+
+        Far from all points the weights w underflow together; scaled by the largest they still have a ratio, and one
+        fixed-point step with them leads to the points nearest to the start.
+        """
+        if self.kernel.argument != "distance" or not hasattr(self.kernel, "log_slope"):
+            return Z
+        Z = np.array(Z)
+        for rows in tiles.slices(len(Z), 256):
+            distances = squared_distances(Z[rows], self.points)
+            logs = self.kernel.log_slope(distances)
+            peak = logs.max(axis=1, keepdims=True)
+            lost = np.flatnonzero(peak[:, 0] < np.log(np.finfo(Z.dtype).tiny) / 2)
+            if lost.size:
+                relative = np.abs(self.weights[rows][lost]) * np.exp(logs[lost] - peak[lost])
+                size = relative.sum(axis=1, keepdims=True)
+                Z[rows.start + lost] = np.where(size > 0, relative @ self.points / np.where(size > 0, size, 1), 0)
+        return Z
+
+
+def spread(points: np.ndarray) -> float:
+    """The root mean squared distance of the points from their mean; their size, or 1, where they are all equal."""
+    deviation = float(np.sqrt(np.var(points, axis=0, dtype=float).sum()))
+    return deviation or float(np.sqrt(np.square(points[0], dtype=float).sum())) or 1.0
+
+
+def knows_gradient(kernel: Kernel) -> bool:
+    """Whether ρ has a gradient for this kernel."""
+    return hasattr(kernel, "gradient") and hasattr(kernel, "diagonal_gradient")

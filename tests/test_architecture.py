@@ -1,0 +1,138 @@
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import preimage
+
+SOURCE = Path(preimage.__file__).parent
+
+# A room may import the rooms above it. A new room takes its place here.
+ROOMS = [
+    "exceptions",
+    "progress",
+    "kernels",
+    "scales",
+    "noise",
+    "tiles",
+    "operators",
+    "eigen",
+    "landmarks",
+    "features",
+    "expansion",
+    "decomposition",
+    "preimages",
+    "reduced",
+    "selection",
+    "validation",
+    "persistence",
+    "estimators",
+    "compat",
+    "distributed",
+    "datasets",
+    "plot",
+    "papers",
+    "report",
+    "cli",
+]
+CORE = ROOMS[: ROOMS.index("datasets")]
+FRONT = {"matplotlib", "click", "rich", "jinja2", "dask", "distributed", "PIL", "pyarrow", "pandas"}
+ROOF = {"__init__", "__main__"}
+
+
+def modules():
+    """Every module of the package, by its dotted path inside it."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts), path
+
+
+MODULES = dict(modules())
+
+
+def room(module):
+    return module.split(".")[0]
+
+
+def imports(path, module, *, top_level_only=False):
+    """Dotted names that a module imports, also inside functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    package = ["preimage", *(module.split(".") if path.name == "__init__.py" else module.split(".")[:-1])]
+    for node in _statements(tree) if top_level_only else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def _statements(tree):
+    """What runs when a module is imported: not the bodies of functions, nor what only type checkers read."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        yield from _statements(node)
+
+
+def rooms_used(path, module):
+    for name in imports(path, module):
+        first, *rest = name.split(".")
+        if first == "preimage" and rest and rest[0] not in ("__version__",):
+            yield rest[0]
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name not in ROOF])
+def test_imports_point_one_way(module):
+    own = room(module)
+    assert own in ROOMS, f"{own} has no place in the list of rooms yet"
+    for used in set(rooms_used(MODULES[module], module)) - {own}:
+        assert used in ROOMS, f"{module} imports preimage.{used}, which is no room"
+        assert ROOMS.index(used) < ROOMS.index(own), f"{module} imports {used}, which lies below {own}"
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if room(name) in CORE or name in ROOF])
+def test_the_core_does_without_pictures_and_command_line(module):
+    top = {name.split(".")[0] for name in imports(MODULES[module], module, top_level_only=True)}
+    assert not top & FRONT
+
+
+def test_only_one_room_knows_dask():
+    users = {
+        room(module)
+        for module, path in MODULES.items()
+        if {"dask", "distributed"} & {name.split(".")[0] for name in imports(path, module)}
+    }
+    assert users <= {"distributed"}
+
+
+def test_the_decomposition_has_no_scikit_learn_in_it():
+    assert not any(name.startswith("sklearn") for name in imports(MODULES["decomposition"], "decomposition"))
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_importing_the_package_imports_nothing_slow():
+    loaded = run("import sys, preimage; print(*{name.split('.')[0] for name in sys.modules})")
+    assert not {"numpy", "scipy", "sklearn", "matplotlib", "click", "rich", "jinja2"} & set(loaded)
+    assert "preimage" in loaded
+
+
+def test_fitting_a_model_needs_no_pictures():
+    code = "import sys, preimage; preimage.KernelPCA(2).fit([[0, 1], [1, 0], [2, 2]]); print(*sys.modules)"
+    assert not {"matplotlib", "click", "rich", "jinja2", "dask"} & {name.split(".")[0] for name in run(code)}
+
+
+def test_public_names_are_found_where_they_live():
+    for name in preimage.__all__:
+        assert getattr(preimage, name) is not None
+        assert name in dir(preimage)
+    with pytest.raises(AttributeError, match="module 'preimage' has no attribute 'KernelPac'"):
+        preimage.KernelPac

@@ -2,8 +2,8 @@
 
     python benchmarks/memory.py [--json] [--rows 6000]
 
-A fit is measured in units of 8n² bytes, one kernel matrix in float64; ours must stay within 1.3. A transform is measured
-beyond its result and must stay within the budget, scikit-learn's ``working_memory``.
+A fit is measured in units of 8n² bytes, one kernel matrix in float64; ours must stay within 1.3. A transform is
+measured beyond its result and must stay within the budget, scikit-learn's ``working_memory``.
 """
 
 import argparse
@@ -112,7 +112,9 @@ def main() -> int:
 def show(n: int, fits: dict, transforms: dict) -> None:
     print(f"fit: {n} rows of {FEATURES}, {COMPONENTS} components, float64; ours must stay within {LIMIT} × 8n² bytes")
     for name, figures in fits.items():
-        print(f"  {name:26}{figures['matrices']:6.2f} × 8n²{figures['bytes'] / MIB:9.0f} MiB{figures['seconds']:8.2f} s")
+        print(
+            f"  {name:26}{figures['matrices']:6.2f} × 8n²{figures['bytes'] / MIB:9.0f} MiB{figures['seconds']:8.2f} s"
+        )
     print(f"transform: {NEW_ROWS} new rows; ours must stay within the budget of {BUDGET} MiB beyond the result")
     for name, figures in transforms.items():
         print(f"  {name:26}{figures['bytes'] / MIB:25.0f} MiB{figures['seconds']:8.2f} s")

@@ -1,5 +1,7 @@
 """What several test files share: the registry of kernels, data, prescribed spectra, Taylor slopes, subspaces."""
 
+from itertools import pairwise
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -93,7 +95,7 @@ def groups_of_equal(values, rtol):
     """Slices of consecutive (descending) values that lie within ``rtol`` of the largest from their neighbours."""
     gaps = np.flatnonzero(-np.diff(values) > rtol * np.abs(values).max()) + 1
     edges = [0, *gaps, len(values)]
-    return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def assert_same_codes(actual, expected, eigenvalues, atol, rtol_groups=1e-6):

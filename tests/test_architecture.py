@@ -17,6 +17,7 @@ ROOMS = [
     "scales",
     "noise",
     "tiles",
+    "chunks",
     "operators",
     "eigen",
     "landmarks",

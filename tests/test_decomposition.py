@@ -2,9 +2,9 @@ import re
 
 import numpy as np
 import pytest
-from helpers import KERNELS, assert_same_codes, centring, prescribed, rotation, rows, sparse_rows
 from sklearn.decomposition import PCA
 
+from helpers import KERNELS, assert_same_codes, centring, prescribed, rotation, rows, sparse_rows
 from preimage import decomposition
 from preimage.decomposition import fit
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning
@@ -68,7 +68,7 @@ def test_the_linear_kernel_is_pca(solver):
 @both_ways
 def test_eigenpairs_and_codes_are_numpys(kernel, center):
     X, Y = rows(40, 3), rows(12, 3, seed=1)
-    centred, values, vectors, row_means = plain_fit(kernel, X, center)
+    _, values, vectors, row_means = plain_fit(kernel, X, center)
     q = min(5, np.sum(values > 1e-8 * values[0]))
     model = fit(kernel, X, int(q), center=center)
     np.testing.assert_allclose(model.eigenvalues, values[:q], rtol=1e-10, atol=1e-12 * values[0])
@@ -240,7 +240,9 @@ def test_a_fraction_asks_the_solver_for_more_until_it_is_reached():
 # Invariances
 
 
-@pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.2), Polynomial(0.4), Cosine(), RationalQuadratic(1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [Linear(), Gaussian(1.2), Polynomial(0.4), Cosine(), RationalQuadratic(1.0)], ids=repr
+)
 def test_rotations_change_nothing(kernel):
     X, Y, Q = rows(50, 4) * [4, 3, 2, 1], rows(10, 4, seed=1), rotation(4)
     a, b = fit(kernel, X, 3), fit(kernel, X @ Q, 3)
@@ -324,8 +326,12 @@ def test_sparse_rows_give_the_same_model(kernel):
     X, Y = sparse_rows(60), sparse_rows(10, seed=7)
     sparse, dense = fit(kernel, X, 3), fit(kernel, X.toarray(), 3)
     np.testing.assert_allclose(sparse.eigenvalues, dense.eigenvalues, rtol=1e-10)
-    np.testing.assert_allclose(sparse.codes(Y), dense.codes(Y.toarray()), atol=1e-9 * np.abs(dense.codes(Y.toarray())).max())
-    np.testing.assert_allclose(sparse.residual(Y), dense.residual(Y.toarray()), atol=1e-9 * dense.residual(X.toarray()).max())
+    np.testing.assert_allclose(
+        sparse.codes(Y), dense.codes(Y.toarray()), atol=1e-9 * np.abs(dense.codes(Y.toarray())).max()
+    )
+    np.testing.assert_allclose(
+        sparse.residual(Y), dense.residual(Y.toarray()), atol=1e-9 * dense.residual(X.toarray()).max()
+    )
 
 
 @pytest.mark.parametrize("solver", ["dense", "lanczos"])
@@ -338,12 +344,21 @@ def test_float32_is_kept_and_accurate_to_it(solver):
     np.testing.assert_allclose(codes, exact.codes(Y), atol=1e-4)
 
 
+@pytest.mark.parametrize("offset, rtol", [(0, 1e-5), (100, 1e-4), (1000, 0.02)])
+def test_a_float32_linear_kernel_far_from_the_origin_keeps_its_leading_digits(offset, rtol):
+    X = (rows(300, 10) * np.arange(10, 0, -1) + offset).astype("f4")
+    exact = np.linalg.svd(X.astype(float) - X.astype(float).mean(axis=0), compute_uv=False)[:8] ** 2
+    np.testing.assert_allclose(fit(Linear(), X, 8).eigenvalues, exact, rtol=rtol)
+
+
 # How many components
 
 
 def test_fewer_components_than_asked_are_kept_with_a_warning():
     X = rows(40, 3)
-    with pytest.warns(FewerComponentsWarning, match="5 components were asked for, but this kernel finds only 3 .* 3 are"):
+    with pytest.warns(
+        FewerComponentsWarning, match="5 components were asked for, but this kernel finds only 3 .* 3 are"
+    ):
         assert fit(Linear(), X, 5).n_components == 3
     assert fit(Linear(), X).n_components == 3
     with pytest.warns(FewerComponentsWarning, match="40 components were asked for, but this kernel finds only 39"):
@@ -371,7 +386,9 @@ CONSTANT = {
 @pytest.mark.parametrize("n", [2, 30, 600])
 @pytest.mark.parametrize("value", [0.1, 1e5 / 3])
 def test_equal_rows_leave_nothing_to_decompose(kernel, n, value):
-    with pytest.raises(ValueError, match="all rows are equal for this kernel, so that there is no variance to decompose"):
+    with pytest.raises(
+        ValueError, match="all rows are equal for this kernel, so that there is no variance to decompose"
+    ):
         fit(kernel, np.full((n, 3), value), 1)
 
 
@@ -382,7 +399,9 @@ def indefinite_message(kernel, X, n_components=None, **settings):
     with pytest.warns(IndefiniteKernelWarning) as caught:
         model = fit(kernel, X, n_components, **settings)
     (message,) = [str(w.message) for w in caught if w.category is IndefiniteKernelWarning]
-    numbers = re.search(r"(at least )?(\d+) of (\d+) eigenvalues.* ([\d.]+)% .*the lowest (\S+) times the largest", message)
+    numbers = re.search(
+        r"(at least )?(\d+) of (\d+) eigenvalues.* ([\d.]+)% .*the lowest (\S+) times the largest", message
+    )
     count, of, share, lowest = (float(numbers.group(i)) for i in (2, 3, 4, 5))
     return model, bool(numbers.group(1)), count, of, share / 100, lowest
 

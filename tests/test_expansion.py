@@ -2,8 +2,8 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers import KERNELS, rows, sparse_rows, taylor_slope
 
+from helpers import KERNELS, rows, sparse_rows, taylor_slope
 from preimage import decomposition
 from preimage.expansion import Expansion
 from preimage.kernels import Gaussian, Linear, Matern, Polynomial, Precomputed, knows
@@ -166,7 +166,13 @@ def test_choosing_vectors_keeps_a_batch(data):
     points, weights, _ = data
     expansion = Expansion(Gaussian(1.0), points, weights)
     assert len(expansion) == 4
-    for which, rows_chosen in ((1, [1]), (-1, [3]), (slice(1, 3), [1, 2]), ([0, 3], [0, 3]), (np.arange(4) > 1, [2, 3])):
+    for which, rows_chosen in (
+        (1, [1]),
+        (-1, [3]),
+        (slice(1, 3), [1, 2]),
+        ([0, 3], [0, 3]),
+        (np.arange(4) > 1, [2, 3]),
+    ):
         np.testing.assert_array_equal(expansion[which].weights, weights[rows_chosen])
 
 
@@ -217,7 +223,7 @@ def test_factors_must_be_one_or_one_a_vector(data):
     with pytest.raises(ValueError, match="4 vectors need one factor or 4 of them, not 3"):
         a * np.ones(3)
     for factor in ("two", True, None):
-        with pytest.raises(TypeError, match="unsupported operand|can't multiply"):
+        with pytest.raises(TypeError, match=r"unsupported operand|can't multiply"):
             a * factor
     with pytest.raises(TypeError, match="unsupported operand"):
         a + 1

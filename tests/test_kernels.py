@@ -495,7 +495,7 @@ def test_a_multiple_must_be_positive(scale):
 
 def test_kernels_combine_with_kernels_only():
     for combine in (lambda k: k + 1, lambda k: k * "two", lambda k: k * True):
-        with pytest.raises(TypeError, match="unsupported operand|can't multiply"):
+        with pytest.raises(TypeError, match=r"unsupported operand|can't multiply"):
             combine(Gaussian(1.0))
     with pytest.raises(TypeError, match=r"a Sum is made of kernels, not of 'rbf'"):
         Sum(Gaussian(1.0), "rbf")

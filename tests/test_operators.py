@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from helpers import KERNELS, centring, prescribed, rows, sparse_rows
 from scipy.sparse.linalg import aslinearoperator
 
+from helpers import KERNELS, centring, prescribed, rows, sparse_rows
 from preimage import operators, tiles
 from preimage.kernels import Function, Gaussian, Linear, Polynomial
 from preimage.operators import Centred, Stored, Symmetric, Tiled, choose_storage, gram_operator, matrix_operator
@@ -132,6 +132,29 @@ def test_precomputed_values_give_the_operator_of_their_kernel():
         assert a.trace == pytest.approx(b.trace) and a.grand_mean == pytest.approx(b.grand_mean)
 
 
+@pytest.mark.parametrize("center", [True, False])
+@every_storage
+def test_nystrom_features_of_all_rows_are_a_root_of_the_matrix(center, storage):
+    X = rows(40, 3)
+    operator, _ = gram_operator(Gaussian(1.0), X, center=center, storage=storage)
+    features = operator.features(np.arange(40))
+    np.testing.assert_allclose(features @ features.T, operator @ np.eye(40), atol=1e-8)
+    if not center:
+        some = np.array([3, 8, 30])
+        few = operator.features(some)
+        assert few.shape == (40, 3)
+        np.testing.assert_allclose(few @ few[some].T, Gaussian(1.0)(X, X[some]), atol=1e-12)
+
+
+def test_products_with_a_stored_matrix_are_the_same_after_it_was_centred_in_place():
+    X, V = rows(40, 3), rows(40, 2, seed=1)
+    operator, _ = gram_operator(Gaussian(1.0), X, center=True, storage="memory")
+    before = operator @ V
+    for _ in range(2):
+        np.testing.assert_allclose(operator.dense() @ V, before, atol=1e-13)
+        np.testing.assert_allclose(operator @ V, before, atol=1e-13)
+
+
 # Storage
 
 
@@ -173,7 +196,9 @@ def test_free_memory_is_known_or_unlimited(monkeypatch):
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("n", [20, 600])
 def test_a_matrix_that_overflows_is_refused_with_a_sentence(storage, center, n):
-    with pytest.raises(ValueError, match=r"infinite or not numbers: bring the columns to a smaller scale .*StandardScaler"):
+    with pytest.raises(
+        ValueError, match=r"infinite or not numbers: bring the columns to a smaller scale .*StandardScaler"
+    ):
         gram_operator(Polynomial(gamma=1.0), 1e150 * rows(n, 2), center=center, storage=storage)
 
 

@@ -191,7 +191,9 @@ NASTY = {
 
 @pytest.mark.parametrize("method", EVERY_METHOD, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("case", NASTY)
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Exponential(1.0), Matern(1.0, nu=2.5), InverseMultiquadric(1.0)], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(0.5), Exponential(1.0), Matern(1.0, nu=2.5), InverseMultiquadric(1.0)], ids=str
+)
 def test_never_nan_or_infinite(method, case, kernel):
     X, weights = NASTY[case]
     found = quiet(find_preimage, Expansion(kernel, X, weights), method)
@@ -222,7 +224,10 @@ def test_a_row_that_cannot_progress_says_so_once_and_gives_a_point():
 
 
 @given(
-    d=st.integers(1, 6), k=st.integers(2, 12), seed=st.integers(0, 10_000), scale=st.sampled_from([1e-6, 1.0, 1e6]),
+    d=st.integers(1, 6),
+    k=st.integers(2, 12),
+    seed=st.integers(0, 10_000),
+    scale=st.sampled_from([1e-6, 1.0, 1e6]),
 )
 def test_exact_distances_to_points_whose_span_holds_the_answer_give_it_back(d, k, seed, scale):
     rng = np.random.default_rng(seed)
@@ -276,7 +281,7 @@ def test_convex_weights_are_optimal_and_the_answer_stays_in_range():
     rng, X = np.random.default_rng(0), points(20, 3)
     K, s = Gaussian(1.0)(X, X)[None], rng.standard_normal((1, 20))
     w, converged, _ = minimise_on_simplex(K, s, 1e-12, 20_000)
-    slope = (K[0] @ w[0] - s[0])
+    slope = K[0] @ w[0] - s[0]
     assert converged.all()
     assert slope[w[0] > 1e-9] == pytest.approx(slope.min(), abs=1e-6)
     targets = Expansion(Gaussian(1.0), X, rng.standard_normal((8, 20)))

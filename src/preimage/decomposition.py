@@ -195,22 +195,26 @@ def fit(
     *,
     center: bool = True,
     solver="auto",
-    storage: str = "auto",
+    storage: str | None = None,
     rng: np.random.Generator | None = None,
 ) -> Exact:
     """Kernel PCA of the rows of X; of the matrix X itself where the kernel is precomputed.
 
     ``n_components`` is a number of axes, a fraction of the variance that the axes must reach, or None for all.
+    ``storage`` of the kernel matrix is the solver's choice where it is None (see :class:`preimage.eigen.BlockKrylov`).
     """
     rng = rng or np.random.default_rng(0)
+    most = max(1, X.shape[0] - 1) if center and kernel.positive_definite else X.shape[0]
     if isinstance(kernel, Precomputed):
         operator, statistics = matrix_operator(X, center=center)
         kernel, X = Precomputed(X), np.arange(X.shape[0])[:, None]
     else:
-        operator, statistics = gram_operator(kernel, X, center=center, storage=storage)
-    most = max(1, X.shape[0] - 1) if center and kernel.positive_definite else X.shape[0]
+        first = as_solver(solver, X.shape[0], _first_number(n_components, most), X.dtype)
+        wish = "memory" if isinstance(first, Dense) else getattr(first, "storage", "auto")
+        operator, statistics = gram_operator(kernel, X, center=center, storage=storage or wish)
     pairs = _enough_pairs(operator, statistics, n_components, most, solver, rng)
-    kept = _count(pairs.values, statistics, n_components)
+    scale = max(abs(statistics.trace), X.shape[0] * abs(statistics.grand_mean))
+    kept = count_components(pairs.values, X.shape[0], scale, statistics.total_variance, n_components)
     if not kernel.positive_definite:
         _warn_if_indefinite(operator, statistics, pairs, rng)
     values, vectors = pairs.values[:kept], pairs.vectors[:, :kept]
@@ -234,35 +238,39 @@ def fit(
 
 def _enough_pairs(operator: Symmetric, statistics, n_components, most: int, solver, rng) -> Eigenpairs:
     """As many eigenpairs as the number of components may need; for a fraction, twice as many until they reach it."""
-    n = operator.shape[0]
-    if n_components is None:
-        return as_solver(solver, n, most).solve(operator, most, rng)
-    if not isinstance(n_components, float):
-        k = min(int(n_components), most)
-        return as_solver(solver, n, k).solve(operator, k, rng)
-    k = min(32, most)
+    n, dtype, k = operator.shape[0], operator.dtype, _first_number(n_components, most)
     while True:
-        pairs = as_solver(solver, n, k).solve(operator, k, rng)
-        if k == most or pairs.values.sum() >= n_components * statistics.total_variance:
+        pairs = as_solver(solver, n, k, dtype).solve(operator, k, rng)
+        if k == most or not isinstance(n_components, float):
+            return pairs
+        if pairs.values.sum() >= n_components * statistics.total_variance:
             return pairs
         k = min(2 * k, most)
 
 
-def _count(values: np.ndarray, statistics: GramStatistics, n_components) -> int:
-    """How many components to keep: those that are not round-off, and no more than were asked for."""
-    n, largest = len(statistics.row_means), float(values.max(initial=0))
-    scale = max(abs(statistics.trace), n * abs(statistics.grand_mean))
-    floor = n * np.finfo(values.dtype).eps
-    if largest <= floor * scale:
+def _first_number(n_components, most: int) -> int:
+    """How many eigenpairs to compute at first."""
+    if n_components is None:
+        return most
+    return min(32 if isinstance(n_components, float) else int(n_components), most)
+
+
+def count_components(values, n: int, scale: float, total_variance: float, n_components) -> int:
+    """How many components to keep: those that are not round-off, and no more than were asked for.
+
+    ``scale`` is the size of what was subtracted to centre: beside it, variance as small as round-off is none.
+    """
+    eps, largest = np.finfo(values.dtype).eps, float(values.max(initial=0))
+    if largest <= 10 * eps * scale:
         raise ValueError(
             "all rows are equal for this kernel, so that there is no variance to decompose: check the data and the "
             "kernel's parameters."
         )
-    available = int(np.sum(values > floor * largest))
+    available = int(np.sum(values > n * eps * largest))
     if n_components is None:
         return available
     if isinstance(n_components, float):
-        reached = np.cumsum(values[:available]) >= n_components * statistics.total_variance
+        reached = np.cumsum(values[:available]) >= n_components * total_variance
         return int(np.argmax(reached)) + 1 if reached.any() else available
     if available < n_components:
         warnings.warn(

@@ -19,3 +19,7 @@ class ConvergenceWarning(PreimageWarning):
 
 class NothingFilteredWarning(PreimageWarning):
     """All components are kept, so a projection changes nothing."""
+
+
+class PoorApproximationWarning(PreimageWarning):
+    """Landmarks or features miss so much that components which were kept may be wrong."""

@@ -28,6 +28,7 @@ from preimage.kernels import Kernel, Radial
 from preimage.kernels.geometry import distances_from, squared_norms
 
 TILE = 512  # rows and columns of a tile: 2 MiB of float64, which stays in a core's cache
+STRIP = 64  # rows of a tile that are taken from inner products to kernel values at once, within the innermost cache
 COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
 
 Task = TypeVar("Task")
@@ -139,8 +140,15 @@ class _Rows:
         """Kernel values with other rows, in an array of our own."""
         if self.norms is None or other.norms is None:
             return self.kernel(self.X, other.X)
-        t = distances_from(self.X @ other.X.T, self.norms, other.norms, same=self is other)
-        return self.kernel.evaluate(t)
+        values = self.X @ other.X.T
+        for part in slices(len(values), STRIP):
+            strip = distances_from(values[part], self.norms[part], other.norms, same=False)
+            found = self.kernel.evaluate(strip)
+            if found is not strip:
+                strip[:] = found
+        if self is other:
+            np.fill_diagonal(values, self.kernel.profile(np.zeros((), dtype=values.dtype)))
+        return values
 
 
 def _symmetric_tile(points: _Rows, rows: slice, columns: slice) -> np.ndarray:

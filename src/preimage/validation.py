@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar
 
@@ -77,6 +78,18 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
     if separator:
         value = _replaced(getattr(owner, head), tail, value, full)
     return replace(owner, **{head: value})
+
+
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """The estimator stays as it was if what happens inside fails or is interrupted."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def generator(random_state) -> np.random.Generator:

@@ -11,6 +11,7 @@ from preimage.eigen.block_krylov import BlockKrylov
 from preimage.eigen.dense import Dense
 from preimage.eigen.lanczos import Lanczos
 from preimage.eigen.power import PowerDeflation
+from preimage.operators import choose_storage
 
 __all__ = [
     "BlockKrylov",
@@ -27,10 +28,10 @@ __all__ = [
 NAMES = {"dense": Dense, "block_krylov": BlockKrylov, "lanczos": Lanczos, "power": PowerDeflation}
 
 
-def as_solver(solver, n: int, k: int) -> Solver:
+def as_solver(solver, n: int, k: int, dtype=float) -> Solver:
     """The solver for k of n eigenpairs, from what users type; ``"auto"`` leaves the choice to us."""
     automatic = isinstance(solver, str) and solver == "auto"
-    return choose_solver(n, k) if automatic else as_solver_object(solver)
+    return choose_solver(n, k, dtype) if automatic else as_solver_object(solver)
 
 
 def as_solver_object(solver) -> Solver:
@@ -44,10 +45,14 @@ def as_solver_object(solver) -> Solver:
     return solver
 
 
-def choose_solver(n: int, k: int) -> Solver:
+def choose_solver(n: int, k: int, dtype=float) -> Solver:
     """The solver for k of n eigenpairs.
 
-    * up to 500 rows, or more than a tenth of all pairs: ``Dense`` (LAPACK is fastest there);
-    * otherwise: ``Lanczos`` (products with the operator only).
+    * up to 500 rows, or more than a tenth of all pairs where the matrix fits the memory budget: ``Dense``;
+    * otherwise ``BlockKrylov``, which stores the matrix where it fits and computes it anew where it does not.
+
+    Measured on two cores (Gaussian kernel on MNIST, docs/benchmarks.md): below 500 rows all solvers answer within
+    milliseconds; above, a tenth of the pairs is where LAPACK catches up.
     """
-    return Dense() if n <= 500 or k > n // 10 else Lanczos()
+    stored = choose_storage("auto", n, dtype) == "memory"
+    return Dense() if n <= 500 or (stored and k > n // 10) else BlockKrylov()

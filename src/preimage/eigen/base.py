@@ -44,7 +44,7 @@ def report(
     order = np.argsort(values)[::-1]
     values, vectors = values[order], _fix_signs(vectors[:, order])
     scale = max(float(np.abs(values).max(initial=0)), np.finfo(float).tiny)
-    residuals = _residuals(operator, values, vectors, scale) if residuals is None else residuals[order]
+    residuals = _residuals(operator, values, vectors) if residuals is None else residuals[order]
     converged = len(values) >= (wanted or 0) and bool(np.all(residuals <= bound))
     if not converged:
         warnings.warn(
@@ -57,11 +57,16 @@ def report(
     return Eigenpairs(values, vectors, residuals, converged, steps)
 
 
-def _residuals(operator, values, vectors, scale: float) -> np.ndarray:
-    """‖Au − λu‖, whose squares neither overflow nor vanish when it is measured in units of the largest value."""
+def _residuals(operator, values, vectors) -> np.ndarray:
+    """‖Au − λu‖."""
     parts = [(values[part], vectors[:, part]) for part in tiles.slices(len(values), 256)]
-    residuals = [scale * np.linalg.norm((operator @ v - v * w) / scale, axis=0) for w, v in parts]
-    return np.concatenate(residuals or [np.zeros(0)])
+    return np.concatenate([column_norms(operator @ v - v * w) for w, v in parts] or [np.zeros(0)])
+
+
+def column_norms(V: np.ndarray) -> np.ndarray:
+    """Norms of columns, in units of the largest entry, so that squares neither overflow nor vanish."""
+    unit = np.abs(V).max(initial=0) or 1
+    return unit * np.linalg.norm(V / unit, axis=0)
 
 
 def _fix_signs(vectors: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from preimage import progress, tiles
-from preimage.eigen.base import Eigenpairs, report
+from preimage.eigen.base import Eigenpairs, column_norms, report
 from preimage.eigen.dense import Dense
 from preimage.operators import Symmetric, Tiled
 
@@ -127,7 +127,7 @@ class _Space:
         """One pass: A times the last block."""
         last = slice(self.size - self.width, self.size)
         image = self.operator @ self.Q[:, last]
-        self.scale = max(self.scale, float(np.linalg.norm(image, axis=0).max(initial=0)))
+        self.scale = max(self.scale, float(column_norms(image).max(initial=0)))
         self.outside, self.R, coupling = self._orthonormal(image)
         self.T[: self.size, last] = coupling
         self.T[last, : self.size] = coupling.T
@@ -138,7 +138,7 @@ class _Space:
         T = self.T[: self.size, : self.size]
         first = max(self.size - k, 0)
         values, weights = scipy.linalg.eigh(T, subset_by_index=(first, self.size - 1), check_finite=False)
-        residuals = np.linalg.norm(self.R @ weights[self.size - self.width :], axis=0)
+        residuals = column_norms(self.R @ weights[self.size - self.width :])
         return values, weights, residuals
 
     def ritz(self, k: int) -> _Ritz | None:

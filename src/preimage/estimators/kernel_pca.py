@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from preimage import decomposition, eigen, kernels, preimages, scales, validation
-from preimage.decomposition import Projection
+from preimage import chunks, decomposition, eigen, features, kernels, preimages, scales, validation
+from preimage.approximate import Approximate
+from preimage.decomposition import Decomposition, Exact, Projection
+from preimage.estimators.streaming import StreamingMixin
 from preimage.estimators.way_back import WayBackMixin
 from preimage.expansion import Expansion
 from preimage.kernels import Precomputed
 
 
-class KernelPCA(WayBackMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.NestedParameters):
+class KernelPCA(
+    WayBackMixin, StreamingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.NestedParameters
+):
     """Kernel principal component analysis with a way back.
 
     Parameters
@@ -22,6 +27,9 @@ class KernelPCA(WayBackMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         The number of components, the fraction of variance that they must reach, or None for all.
     kernel : kernel object, name, callable or "precomputed"
         See :mod:`preimage.kernels`. A callable takes two matrices and returns the matrix of values.
+    approximation : None, int or approximation object
+        None is exact. A number of landmarks, or an object of :mod:`preimage.features`, makes time linear in the number
+        of rows and lets them come from files and streams.
     solver : "auto", name or solver object
         See :mod:`preimage.eigen`.
     preimage : "auto", name or method object
@@ -45,6 +53,8 @@ class KernelPCA(WayBackMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         The fitted model itself.
     n_components_ : int
         The number q of components kept.
+    trace_error_ : float
+        With an approximation: the share of Σ k(x, x) that its features cannot express.
 
     Examples
     --------
@@ -58,13 +68,20 @@ class KernelPCA(WayBackMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     (200, 2)
     """
 
-    _objects = {"kernel": kernels.as_kernel, "solver": eigen.as_solver_object, "preimage": preimages.as_method}
+    _objects = {
+        "kernel": kernels.as_kernel,
+        "approximation": features.as_approximation,
+        "solver": eigen.as_solver_object,
+        "preimage": preimages.as_method,
+    }
+    __metadata_request__transform = {"out": metadata_routing.UNUSED}
 
     def __init__(
         self,
         n_components=None,
         *,
         kernel="gaussian",
+        approximation=None,
         solver="auto",
         preimage="auto",
         center=True,
@@ -72,23 +89,35 @@ class KernelPCA(WayBackMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     ):
         self.n_components = n_components
         self.kernel = kernel
+        self.approximation = approximation
         self.solver = solver
         self.preimage = preimage
         self.center = center
         self.random_state = random_state
 
     def fit(self, X, y=None):
-        """Find the leading components of the rows of X (of the kernel matrix X where it is precomputed)."""
+        """Find the leading components of the rows of X (of the kernel matrix X where it is precomputed).
+
+        X is a matrix, dense or sparse, a memmap, the path of an .npy file, or :class:`preimage.Chunks`; chunks need an
+        approximation. If it fails or is interrupted, the estimator stays as it was.
+        """
         self._fit(X)
         return self
 
     def fit_transform(self, X, y=None):
-        """Fit, and return the codes of the training rows (no kernel is evaluated again)."""
+        """Fit, and return the codes of the training rows (where it is exact, no kernel is evaluated again)."""
         self._fit(X)
-        return self.decomposition_.training_codes.copy()
+        model = self.decomposition_
+        return model.training_codes.copy() if isinstance(model, Exact) else self.transform(X)
 
-    def transform(self, X):
-        """Codes of the rows of X: their coordinates along the components."""
+    def transform(self, X, out=None):
+        """Codes of the rows of X: their coordinates along the components.
+
+        Rows may come from a memmap, the path of an .npy file or :class:`preimage.Chunks`, and the codes of any rows may
+        go to the .npy file ``out``, which is then returned as a memmap.
+        """
+        if out is not None or chunks.is_streamed(X):
+            return self._transform_stream(X, out)
         X = self._rows(X)
         return self.decomposition_.codes(X)
 
@@ -114,23 +143,39 @@ class KernelPCA(WayBackMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self.decomposition_.axes
 
     def _fit(self, X) -> None:
+        with validation.unchanged_on_failure(self):
+            rng = validation.generator(self.random_state)
+            if chunks.is_streamed(X) and (self.approximation is not None or isinstance(X, chunks.Chunks)):
+                self._fit_stream(X, rng)
+                return
+            X = chunks.as_chunks(X).array if chunks.is_streamed(X) else X
+            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+            if self.approximation is None:
+                self._fit_exact(X, rng)
+            else:
+                self._fit_approximate(X, rng)
+
+    def _fit_exact(self, X, rng: np.random.Generator) -> None:
         kernel = kernels.as_kernel(self.kernel)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
         validation.check_kernel_takes(kernel, X)
         if isinstance(kernel, Precomputed):
             validation.check_kernel_matrix(X)
-        rng = validation.generator(self.random_state)
         n_components = validation.check_component_number(self.n_components, X.shape[0], self.center)
         eigen.as_solver(self.solver, X.shape[0], 1)
         self._check_way_back(kernel)
-        model = decomposition.fit(
-            scales.resolve(kernel, X), X, n_components, center=self.center, solver=self.solver, rng=rng
-        )
+        kernel = scales.resolve(kernel, X)
+        self._adopt(decomposition.fit(kernel, X, n_components, center=self.center, solver=self.solver, rng=rng), rng)
+
+    def _adopt(self, model: Decomposition, rng: np.random.Generator) -> None:
         self.decomposition_ = model
         self.kernel_ = model.kernel
         self.eigenvalues_ = model.eigenvalues
         self.explained_variance_ratio_ = model.explained_variance_ratio
         self.n_components_ = model.n_components
+        if isinstance(model, Approximate):
+            self.trace_error_ = model.trace_error
+        elif hasattr(self, "trace_error_"):
+            del self.trace_error_
         self._forget_way_back(int(rng.integers(2**31)))
 
     def _rows(self, X):

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from preimage import preimages, tiles, validation
 from preimage.decomposition import Decomposition
 from preimage.exceptions import NothingFilteredWarning
 from preimage.kernels import Kernel
+from preimage.kernels.base import positive
+from preimage.preimages.base import Preimages, concatenate, dense_rows, refuse_precomputed
+from preimage.preimages.gaps import damp_outliers, fill_gaps
+from preimage.scales import spread_rows
 
 
 class WayBackMixin:
@@ -19,6 +23,8 @@ class WayBackMixin:
     preimage: Any
     decomposition_: Decomposition
     n_components_: int
+    n_features_in_: int
+    last_preimages_: Preimages
     _seed: int
 
     def inverse_transform(self, Z):
@@ -32,10 +38,19 @@ class WayBackMixin:
             raise ValueError(f"Z has {Z.shape[1]} columns, but this model has {self.n_components_} components.")
         return self._bring_back(Z, "decode")
 
-    def denoise(self, X):
+    def denoise(self, X, *, outlier_scale=None, n_rounds=10):
         """The rows of X projected onto the subspace and brought back to input space.
 
         Iterative methods start at the noisy rows themselves. How it went is in ``last_preimages_``.
+
+        Parameters
+        ----------
+        X : array of shape (rows, d)
+        outlier_scale : float, "auto" or None
+            Damp entries that miss the reconstruction by much more than this, which a few gross outliers do and which
+            would else pull the whole row along; "auto" takes three times the misfit of the training rows. None trusts all.
+        n_rounds : int
+            Rounds of damping.
         """
         X = self._rows(X)
         if self.decomposition_.is_complete:
@@ -43,19 +58,76 @@ class WayBackMixin:
                 "all components are kept, so the projection filters nothing: choose n_components to denoise.",
                 NothingFilteredWarning,
             )
+        if outlier_scale is not None:
+            X = damp_outliers(self._filter("denoise"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
         return self._bring_back(self.decomposition_.codes(X), "denoise", starts=X)
+
+    def impute(self, X, *, n_rounds=5):
+        """The rows of X with their NaN entries filled; observed entries stay as they are.
+
+        Gaps are filled by the conditional mean of a Gaussian model of the training rows, and then ``n_rounds`` times by
+        the way back from the subspace.
+        """
+        check_is_fitted(self)
+        kernel = self.decomposition_.kernel
+        refuse_precomputed(kernel, "impute")
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", reset=False)
+        gaps = np.isnan(X).any(axis=1)
+        if not gaps.any():
+            return X.copy()
+        filled, examples = X.copy(), dense_rows(self.decomposition_.inputs)
+        filled[gaps] = fill_gaps(self._filter("decode"), X[gaps], examples, n_rounds)
+        return filled
+
+    def eigenvector_preimages(self, step=None):
+        """Pictures of the components: points whose images are nearest to them, for both signs.
+
+        Parameters
+        ----------
+        step : float, optional
+            None takes the unit axes ±V themselves (Mika et al. 1998, Fig. 2, second row). A number takes
+            φ̄ ± step · σV with σ the standard deviation along the axis, which is better conditioned.
+
+        Returns
+        -------
+        plus, minus : Preimages
+            One point a component.
+        """
+        check_is_fitted(self)
+        model = self.decomposition_
+        refuse_precomputed(model.kernel, "eigenvector_preimages")
+        if step is None:
+            signed = [model.axes, -1 * model.axes]
+        else:
+            deviations = step * model.codes(spread_rows(model.inputs, 2000)).std(axis=0)
+            signed = [model.expand(sign * np.diag(deviations)) for sign in (1, -1)]
+        return tuple(preimages.find_preimage(expansion) for expansion in signed)
+
+    def basis_projections(self):
+        """⟨φ(eᵢ), V⟩ for every component V and canonical basis vector eᵢ, shape (q, d) (Mika et al. 1998, Fig. 2)."""
+        check_is_fitted(self)
+        refuse_precomputed(self.decomposition_.kernel, "basis_projections")
+        return self.decomposition_.products(np.eye(self.n_features_in_, dtype=self.decomposition_.alphas.dtype))[0].T
+
+    def _filter(self, task: str):
+        """A function from rows to what the subspace makes of them."""
+        return lambda X: self._bring_back(self.decomposition_.codes(X), task, starts=X)
+
+    def _outlier_scale(self, scale) -> float:
+        if isinstance(scale, str) and scale == "auto":
+            examples = spread_rows(dense_rows(self.decomposition_.inputs), 500)
+            return 3 * float(np.sqrt(np.mean(np.square(examples - self._filter("denoise")(examples)))))
+        positive("outlier_scale", scale)
+        return float(scale)
 
     def _bring_back(self, codes: np.ndarray, task: str, starts=None) -> np.ndarray:
         """Pre-images of codes in batches whose weights fit the memory budget."""
         way_back, expand = self._way_back(task), self.decomposition_.expand
         batches = list(tiles.row_blocks(len(codes), 3 * codes.itemsize * self.decomposition_.points.shape[0]))
         results = [
-            way_back(
-                self.decomposition_.expand(codes[rows]), None if starts is None else preimages.dense_rows(starts[rows])
-            )
-            for rows in batches
+            way_back(expand(codes[rows]), None if starts is None else dense_rows(starts[rows])) for rows in batches
         ]
-        self.last_preimages_ = results[0] if len(results) == 1 else preimages.concatenate(results)
+        self.last_preimages_ = results[0] if len(results) == 1 else concatenate(results)
         return self.last_preimages_.points
 
     def _check_way_back(self, kernel: Kernel) -> None:

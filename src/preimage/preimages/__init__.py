@@ -6,7 +6,7 @@ import numpy as np
 
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, Precomputed, knows
-from preimage.preimages.base import Method, Preimages, WayBack, concatenate, dense_rows
+from preimage.preimages.base import Method, Preimages, WayBack
 from preimage.preimages.conformal import Conformal
 from preimage.preimages.convex import ConvexCombination
 from preimage.preimages.distance import Distance
@@ -30,8 +30,6 @@ __all__ = [
     "WayBack",
     "as_method",
     "choose",
-    "concatenate",
-    "dense_rows",
     "find_preimage",
 ]
 

@@ -8,6 +8,7 @@ learned on clean codes has never seen the like. The noise-aware form is trained 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,11 +18,13 @@ import scipy.linalg
 from preimage import tiles
 from preimage.kernels import Kernel, as_kernel
 from preimage.noise import as_noise
+from preimage.operators import inverse_root
 from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
 from preimage.scales import median, resolve, spread_rows
 
-RIDGES = tuple(10.0 ** (exponent / 2) for exponent in range(-14, 5))
+RIDGES = tuple(10.0**exponent for exponent in range(-7, 2))  # refined to half a decade around the best
 SCALES = (0.5, 1.0, 2.0)
+SCOUTS = 500  # landmarks of the small regressions that choose the scale
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Learned:
     noise: Any = None
     n_copies: int = 4
     kernel: Any = "gaussian"
-    n_landmarks: int = 2000
+    n_landmarks: int = 1500
 
     def __post_init__(self):
         if self.ridge != "auto" and (isinstance(self.ridge, str | bool) or not 0 < self.ridge < np.inf):
@@ -62,12 +65,13 @@ class Learned:
         """Fit the regression on the training points of a fitted model."""
         inputs = dense_rows(model.inputs)
         codes, targets, copies = self._examples(model, inputs, rng)
-        kernel = as_kernel(self.kernel)
-        fits = [
-            _fit(candidate, codes, targets, copies, self.ridge, self.n_landmarks)
-            for candidate in _candidates(kernel, codes)
-        ]
-        return min(fits, key=lambda fitted: fitted.error)
+        candidates = _candidates(as_kernel(self.kernel), codes)
+        if len(candidates) > 1:
+            scouts = min(self.n_landmarks, SCOUTS)
+            candidates = [
+                min((_fit(c, codes, targets, copies, self.ridge, scouts) for c in candidates), key=_error).kernel
+            ]
+        return _fit(candidates[0], codes, targets, copies, self.ridge, self.n_landmarks)
 
     def _examples(self, model, inputs, rng) -> tuple[np.ndarray, np.ndarray, int]:
         """Codes, their targets, and how many consecutive rows belong together."""
@@ -95,6 +99,10 @@ class _LearnedMap:
         return closed_form(targets, points)
 
 
+def _error(fitted: _LearnedMap) -> float:
+    return fitted.error
+
+
 def _candidates(kernel: Kernel, codes: np.ndarray) -> list[Kernel]:
     """The kernel itself if its scale is a number; else the median rule's scale times each of ``SCALES``."""
     if not hasattr(kernel, "length_scale") or isinstance(kernel.length_scale, int | float):
@@ -120,13 +128,22 @@ def _fit(kernel: Kernel, codes, targets, copies: int, ridge, n_landmarks: int) -
     rotated = features @ axes
     moments = rotated.T @ (targets - mean)
     unit = float(kernel.diagonal(landmarks).mean()) or 1.0
-    errors = {
-        candidate: _left_out_error(rotated, values + candidate * unit, moments, targets - mean, copies)
-        for candidate in (RIDGES if ridge == "auto" else (ridge,))
-    }
-    best = min(errors, key=errors.__getitem__)
+
+    def error(ridge: float) -> float:
+        return _left_out_error(rotated, values + ridge * unit, moments, targets - mean, copies)
+
+    best, least = _best_ridge(error) if ridge == "auto" else (ridge, error(ridge))
     weights = root @ (axes @ (moments / (values + best * unit)[:, None]))
-    return _LearnedMap(kernel, landmarks, np.ascontiguousarray(weights), mean, best, errors[best])
+    return _LearnedMap(kernel, landmarks, np.ascontiguousarray(weights), mean, best, least)
+
+
+def _best_ridge(error: Callable[[float], float]) -> tuple[float, float]:
+    """The ridge of least error: by decades, then half a decade to either side."""
+    errors = {ridge: error(ridge) for ridge in RIDGES}
+    centre = min(errors, key=errors.__getitem__)
+    errors |= {ridge: error(ridge) for ridge in (centre * 10**-0.5, centre * 10**0.5)}
+    best = min(errors, key=errors.__getitem__)
+    return best, errors[best]
 
 
 def _left_out_error(rotated, damped, moments, targets, copies: int) -> float:
@@ -137,10 +154,3 @@ def _left_out_error(rotated, damped, moments, targets, copies: int) -> float:
     leverage += np.eye(copies, dtype=groups.dtype) * 1e-10
     left_out = np.linalg.solve(leverage, misfit.reshape(-1, copies, targets.shape[1]))
     return float(np.mean(np.square(left_out)))
-
-
-def inverse_root(matrix: np.ndarray) -> np.ndarray:
-    """T (m × r) with TTᵀ the pseudo-inverse of a positive semidefinite matrix; directions of round-off are dropped."""
-    values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
-    kept = values > len(values) * np.finfo(values.dtype).eps * values[-1]
-    return vectors[:, kept] / np.sqrt(values[kept])

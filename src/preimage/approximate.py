@@ -1,0 +1,155 @@
+"""Kernel PCA through explicit features: one streamed pass over the rows that keeps only m × m numbers.
+
+Features F of the rows (n × r), their mean μ over all rows, and (F − 1μᵀ)ᵀ(F − 1μᵀ) = VΣ²Vᵀ give eigenvalues Σ², codes
+βₖ(x) = vₖᵀ(f(x) − μ) and, over landmarks with f(x) = Tᵀk_Z(x), the axes Σᵢ (TV)ᵢₖ φ(zᵢ).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from preimage import progress, tiles
+from preimage.decomposition import Decomposition, count_components
+from preimage.exceptions import PoorApproximationWarning
+from preimage.features import Moments, NystromMap
+
+SAMPLE = 2000  # rows kept for methods that learn from examples and for diagnostics
+POOR = 0.1  # squared residual of an axis, relative to its squared eigenvalue, from which we warn
+
+
+@dataclass(frozen=True, eq=False)
+class Approximate(Decomposition):
+    """Kernel PCA on features: the axes are unit vectors of the landmarks' span.
+
+    Attributes
+    ----------
+    features, moments
+        The feature map, and the moments of all rows seen.
+    trace_error
+        Σ (k(x, x) − ‖f(x)‖²) / Σ k(x, x) over all rows seen: what no combination of the features can express.
+    """
+
+    features: NystromMap
+    moments: Moments
+    trace_error: float
+
+    def held_out_error(self, X) -> float:
+        """The relative trace error on other rows; far above ``trace_error`` if the landmarks fit their own rows only."""
+        blocks = [X[rows] for rows in tiles.row_blocks(X.shape[0], 24 * self.points.shape[0])]
+        expressed = sum(float(np.sum(np.square(self.features(block)))) for block in blocks)
+        return max(0.0, 1 - expressed / float(np.sum(self.kernel.diagonal(X), dtype=float)))
+
+
+def accumulate(features, blocks: Iterable[Any], moments: Moments | None = None, total: int | None = None) -> Moments:
+    """Moments of all rows in the blocks, added to those given."""
+    row_bytes = 3 * 8 * features.landmarks.shape[0]
+    for block in blocks:
+        for rows in tiles.row_blocks(block.shape[0], 4 * row_bytes):
+            new = Moments.of(features, block[rows])
+            moments = new if moments is None else moments + new
+            progress.report("rows", moments.n, total)
+    if moments is None:
+        raise ValueError("there are no rows to fit.")
+    return moments
+
+
+def decompose(features: NystromMap, moments: Moments, sample, n_components, *, center: bool = True) -> Approximate:
+    """Kernel PCA from the moments of the features; ``sample`` holds some of the rows, for what the moments lack."""
+    mean, scatter = features.finish(moments.mean, moments.scatter)
+    trace_error = max(0.0, 1 - (np.trace(scatter) + moments.n * mean @ mean) / moments.trace)
+    if not center:
+        scatter, mean = scatter + moments.n * np.outer(mean, mean), np.zeros_like(mean)
+    spectrum, axes = scipy.linalg.eigh(scatter, check_finite=False)
+    spectrum, axes = spectrum[::-1], axes[:, ::-1]
+    missed = _Missed(features, sample, moments.n)
+    variance = moments.trace - moments.n * (mean @ mean + (missed.mean() if center else 0.0))
+    q = count_components(spectrum, moments.n, moments.trace, variance, n_components)
+    values, axes = spectrum[:q].copy(), _fix_signs(features.root @ axes[:, :q], axes[:, :q])
+    dtype = tiles.value_dtype(features.landmarks, features.landmarks)
+    residuals = moments.n * np.sqrt(missed.residuals2(axes, mean))
+    _warn_if_poor(values, residuals, missed, features.landmarks.shape[0])
+    return Approximate(
+        kernel=features.kernel,
+        points=features.landmarks,
+        eigenvalues=values.astype(dtype),
+        alphas=np.ascontiguousarray(features.root @ axes, dtype=dtype),
+        mean_weights=(features.root @ mean).astype(dtype),
+        offsets=(axes.T @ mean).astype(dtype),
+        mean_norm2=float(mean @ mean),
+        total_variance=float(variance),
+        residuals=residuals,
+        inputs=sample,
+        features=features,
+        moments=moments,
+        trace_error=float(trace_error),
+    )
+
+
+class _Missed:
+    """What the features miss of the kernel, R = K − FFᵀ, on a sample of rows."""
+
+    def __init__(self, features: NystromMap, sample, n: int):
+        self.F, self.n = features(sample), n
+        self.R = tiles.gram(features.kernel, sample) - self.F @ self.F.T
+
+    def mean(self) -> float:
+        """The mean of R over all pairs of the n rows; equal rows of a pair are rarer among n than in the sample."""
+        s, diagonal = len(self.R), self.R.diagonal()
+        if s == 1:
+            return max(float(diagonal[0]) / self.n, 0.0)
+        others = (self.R.sum() - diagonal.sum()) / (s * (s - 1))
+        return max(float(diagonal.mean() / self.n + (1 - 1 / self.n) * others), 0.0)
+
+    def residuals2(self, axes: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """‖CVₖ − (λₖ/n)Vₖ‖² with the covariance C: the part of CVₖ that leaves the span, Σᵢⱼ βᵢβⱼRᵢⱼ / n².
+
+        Estimated without bias over pairs of different rows of the sample.
+        """
+        s = len(self.R)
+        codes = (self.F - mean) @ axes
+        pairs = np.einsum("ik,ij,jk->k", codes, self.R, codes, optimize=True)
+        pairs -= np.einsum("ik,i->k", np.square(codes), self.R.diagonal())
+        return np.maximum(pairs / max(s * (s - 1), 1), 0)
+
+    def rate(self) -> float:
+        """The power a of the law by which the missed trace falls with the number m of landmarks, m⁻ᵃ.
+
+        Taken from the features as they come, an eigenvalue's share after the other.
+        """
+        kept = np.cumsum(np.square(self.F).sum(axis=0)[::-1])
+        missed = np.maximum(kept[-1] + self.R.trace() - kept, 0) + 1e-12 * kept[-1]
+        half = len(kept) // 2
+        return max(float(np.log(missed[half] / missed[-1]) / np.log(2)) if half else 1.0, 0.1)
+
+
+def _warn_if_poor(values: np.ndarray, residuals: np.ndarray, missed: _Missed, m: int) -> None:
+    ratio = np.square(residuals / values)
+    worst = int(np.argmax(ratio))
+    if ratio[worst] <= POOR:
+        return
+    enough = int(np.ceil(m * (ratio[worst] / POOR) ** (0.5 / missed.rate())))
+    few = min(max(enough, m + 1), missed.n)
+    warnings.warn(
+        f"{m} landmarks are too few for component {worst + 1}: its residual is {np.sqrt(ratio[worst]):.0%} of its "
+        f"eigenvalue. About {few} landmarks would do, or fewer components.",
+        PoorApproximationWarning,
+        stacklevel=4,
+    )
+
+
+def _fix_signs(weights: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """Axes turned so that the largest of their weights on the landmarks is positive."""
+    largest = weights[np.abs(weights).argmax(axis=0), np.arange(weights.shape[1])]
+    return axes * np.where(largest < 0, -1, 1)
+
+
+def stack(X, Y):
+    """The rows of both, dense or sparse."""
+    return sp.vstack([X, Y], format="csr") if sp.issparse(X) or sp.issparse(Y) else np.concatenate([X, Y])

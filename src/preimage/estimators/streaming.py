@@ -1,0 +1,144 @@
+"""Fitting through an approximation: rows in memory, in files, in chunks, or coming once."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from preimage import approximate, chunks, features, kernels, scales, tiles, validation
+from preimage.approximate import Approximate
+from preimage.decomposition import Decomposition
+
+FLOATS = [np.float64, np.float32]
+ENOUGH = 50_000  # rows of a stream from which landmarks and length scales are taken
+
+
+class StreamingMixin:
+    """``partial_fit``, ``merge`` and transforms of files for an estimator with an ``approximation``."""
+
+    approximation: Any
+    center: bool
+    kernel: Any
+    n_components: Any
+    random_state: Any
+    decomposition_: Decomposition
+    n_features_in_: int
+
+    def partial_fit(self, X, y=None):
+        """Add rows that come once. The first rows fix the kernel's scale and the landmarks; give thousands of them.
+
+        ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
+        :meth:`merge`.
+        """
+        with validation.unchanged_on_failure(self):
+            model, rng = getattr(self, "decomposition_", None), validation.generator(self.random_state)
+            known = isinstance(model, Approximate)
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=not known)
+            feature_map = model.features if known else self._prepare(self._approximation("partial_fit"), X, rng)
+            moments = approximate.accumulate(feature_map, [X], model.moments if known else None)
+            sample = _join(model.inputs, model.moments.n, X, X.shape[0], rng) if known else _some(X, rng)
+            self._adopt_moments(feature_map, moments, sample, rng)
+        return self
+
+    def merge(self, other):
+        """Add all rows that another estimator has seen through the same landmarks; as if one had seen them all."""
+        check_is_fitted(self)
+        check_is_fitted(other)
+        ours, theirs = self.decomposition_, other.decomposition_
+        if not (isinstance(ours, Approximate) and isinstance(theirs, Approximate)):
+            raise ValueError("only estimators that were fitted with an approximation can be merged.")
+        if not ours.features.same_as(theirs.features):
+            raise ValueError(
+                "the two estimators have different landmarks or kernels: fit both with the same Nystrom(points) and "
+                "a kernel whose parameters are numbers."
+            )
+        rng = validation.generator(self.random_state)
+        sample = _join(ours.inputs, ours.moments.n, theirs.inputs, theirs.moments.n, rng)
+        with validation.unchanged_on_failure(self):
+            self._adopt_moments(ours.features, ours.moments + theirs.moments, sample, rng)
+        return self
+
+    def _approximation(self, who: str):
+        approximation = features.as_approximation(self.approximation)
+        if approximation is None:
+            raise ValueError(
+                f"{who} needs an approximation, because exact kernel PCA needs all rows at once: "
+                "give approximation=1000, or more landmarks."
+            )
+        return approximation
+
+    def _fit_stream(self, X, rng: np.random.Generator) -> None:
+        """Fit on rows that are walked in chunks."""
+        approximation, rows = self._approximation("fit on chunks"), chunks.as_chunks(X)
+        n, d = rows.shape
+        if n < 2:
+            raise ValueError(f"kernel PCA needs at least 2 rows, and there is {n} in the chunks.")
+        sample = rows.sample(min(ENOUGH, max(2, int(tiles.working_bytes() / 8 / (8 * d)))), rng)
+        self.n_features_in_ = d
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        feature_map = self._prepare(approximation, sample, rng)
+        moments = approximate.accumulate(feature_map, rows, total=n)
+        self._adopt_moments(feature_map, moments, _some(sample, rng), rng)
+
+    def _fit_approximate(self, X, rng: np.random.Generator) -> None:
+        """Fit on rows in memory."""
+        feature_map = self._prepare(self._approximation("fit"), X, rng)
+        moments = approximate.accumulate(feature_map, [X], total=X.shape[0])
+        self._adopt_moments(feature_map, moments, _some(X, rng), rng)
+
+    def _prepare(self, approximation, X, rng: np.random.Generator):
+        kernel = kernels.as_kernel(self.kernel)
+        approximation.check(kernel)
+        validation.check_kernel_takes(kernel, X)
+        self._check_way_back(kernel)
+        return approximation.prepare(scales.resolve(kernel, X), X, rng)
+
+    def _adopt_moments(self, feature_map, moments, sample, rng) -> None:
+        n_components = validation.check_component_number(self.n_components, moments.n, self.center)
+        model = approximate.decompose(feature_map, moments, sample, n_components, center=self.center)
+        self._adopt(model, rng)
+
+    def _transform_stream(self, X, out):
+        """Codes of chunked rows: in memory, or in an .npy file that appears when it is complete."""
+        check_is_fitted(self)
+        rows, model = chunks.as_chunks(X), self.decomposition_
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {rows.shape[1]} features, but this model expects {self.n_features_in_}.")
+        shape = (rows.shape[0], model.n_components)
+        if out is None:
+            return _fill(np.empty(shape, dtype=model.alphas.dtype), rows, model)
+        target = Path(out)
+        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+        try:
+            _fill(np.lib.format.open_memmap(partial, "w+", dtype=model.alphas.dtype, shape=shape), rows, model).flush()
+            os.replace(partial, target)
+        finally:
+            with suppress(FileNotFoundError):
+                partial.unlink()
+        return np.load(target, mmap_mode="r")
+
+
+def _fill(codes: np.ndarray, rows: chunks.Chunks, model: Decomposition):
+    first = 0
+    for block in rows:
+        codes[first : first + len(block)] = model.codes(block)
+        first += len(block)
+    return codes
+
+
+def _some(X, rng: np.random.Generator, n_rows: int = approximate.SAMPLE):
+    """At most ``n_rows`` of the rows, drawn uniformly."""
+    return X if X.shape[0] <= n_rows else X[np.sort(rng.choice(X.shape[0], n_rows, replace=False))]
+
+
+def _join(old, n_old: int, new, n_new: int, rng: np.random.Generator):
+    """A uniform sample of all rows, from uniform samples of n_old and of n_new rows."""
+    size = min(approximate.SAMPLE, old.shape[0] + new.shape[0])
+    taken = int(np.clip(rng.hypergeometric(n_new, n_old, min(size, n_old + n_new)), size - old.shape[0], new.shape[0]))
+    return approximate.stack(_some(old, rng, size - taken), _some(new, rng, taken))

@@ -1,0 +1,166 @@
+"""Explicit feature maps f(x) with f(x)ᵀf(y) ≈ k(x, y), and their moments over a stream of rows.
+
+An approximation is a small frozen object; ``prepare(kernel, X, rng)`` looks at a sample of rows and returns a map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg
+
+from preimage import tiles
+from preimage.kernels import Kernel, Precomputed
+from preimage.kernels.base import is_number
+from preimage.landmarks import RPCholesky
+
+__all__ = ["FeatureMap", "Moments", "Nystrom", "NystromMap", "as_approximation"]
+
+WELL_CONDITIONED = 1e-6  # smallest to largest eigenvalue from which sums of raw kernel columns keep nine digits
+
+
+class FeatureMap(Protocol):
+    """A map to coordinates whose moments give a kernel PCA."""
+
+    kernel: Kernel
+
+    def __call__(self, X) -> np.ndarray:
+        """f(x) for every row, shape (rows, r)."""
+
+    def columns(self, X) -> np.ndarray:
+        """What is summed over the rows: the features, or something of which they are a linear function."""
+
+    def finish(self, mean: np.ndarray, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and scatter of the features, from those of the columns."""
+
+    def same_as(self, other: Any) -> bool:
+        """Whether another map is this one, so that their moments may be added."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nystrom:
+    """Kernel columns of a few landmarks, f(x) = Tᵀk_Z(x) with TTᵀ = K_ZZ⁺ (Williams & Seeger 2001).
+
+    Parameters
+    ----------
+    n_landmarks : int or array of shape (m, d)
+        How many landmarks to choose, or the landmarks themselves.
+    sampler : Sampler
+        How to choose them, see :mod:`preimage.landmarks`.
+    """
+
+    n_landmarks: Any = 1000
+    sampler: Any = field(default_factory=RPCholesky)
+
+    def __post_init__(self):
+        if is_number(self.n_landmarks):
+            if self.n_landmarks < 1 or self.n_landmarks != int(self.n_landmarks):
+                raise ValueError(f"n_landmarks must be a whole number of at least 1, not {self.n_landmarks!r}.")
+        elif np.ndim(self.n_landmarks) != 2:
+            raise TypeError(f"n_landmarks must be a number or a matrix of points, not {self.n_landmarks!r}.")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the landmarks are the user's own."""
+        return not is_number(self.n_landmarks)
+
+    def check(self, kernel: Kernel) -> None:
+        """Refuse kernels that know no new points."""
+        if isinstance(kernel, Precomputed):
+            raise ValueError("an approximation needs the rows themselves: give a kernel, or take approximation=None.")
+
+    def prepare(self, kernel: Kernel, X, rng: np.random.Generator) -> NystromMap:
+        """Choose landmarks among the rows of X."""
+        if self.is_given:
+            points = np.asarray(self.n_landmarks, dtype=X.dtype)
+            if points.shape[1] != X.shape[1]:
+                raise ValueError(f"the landmarks have {points.shape[1]} columns, and the rows {X.shape[1]}.")
+        elif self.n_landmarks >= X.shape[0]:
+            points = X
+        else:
+            points = self.sampler.choose(kernel, X, int(self.n_landmarks), rng)
+        return NystromMap.on(kernel, points)
+
+
+@dataclass(frozen=True, eq=False)
+class NystromMap:
+    """f(x) = Tᵀk_Z(x) for landmarks Z with the root T of shape (m, r).
+
+    Where K_ZZ is well conditioned the moments are summed over raw kernel columns and turned at the end, which spares a
+    product with T for every row.
+    """
+
+    kernel: Kernel
+    landmarks: Any
+    root: np.ndarray
+    turned_late: bool
+
+    @classmethod
+    def on(cls, kernel: Kernel, landmarks) -> NystromMap:
+        """The map on given landmarks; directions of round-off are dropped."""
+        gram = tiles.gram(kernel, landmarks).astype(float, copy=False)
+        values, vectors = scipy.linalg.eigh(gram, check_finite=False)
+        eps = np.finfo(tiles.value_dtype(landmarks, landmarks)).eps
+        kept = values > len(values) * eps * values[-1]
+        well = bool(values[0] > max(WELL_CONDITIONED, len(values) * eps) * values[-1])
+        return cls(kernel, landmarks, vectors[:, kept] / np.sqrt(values[kept]), well)
+
+    def __call__(self, X) -> np.ndarray:
+        return tiles.cross(self.kernel, X, self.landmarks).astype(float, copy=False) @ self.root
+
+    def columns(self, X) -> np.ndarray:
+        return tiles.cross(self.kernel, X, self.landmarks).astype(float, copy=False) if self.turned_late else self(X)
+
+    def finish(self, mean: np.ndarray, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not self.turned_late:
+            return mean, scatter
+        return mean @ self.root, self.root.T @ scatter @ self.root
+
+    def same_as(self, other: Any) -> bool:
+        return (
+            isinstance(other, NystromMap)
+            and self.kernel == other.kernel
+            and self.landmarks.shape == other.landmarks.shape
+            and bool(np.all(self.landmarks == other.landmarks))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Count, mean and scatter Σ(c − c̄)(c − c̄)ᵀ of columns over rows seen, and the sum of k(x, x).
+
+    Two of them add up to the moments of all their rows (Chan, Golub & LeVeque 1983).
+    """
+
+    n: int
+    mean: np.ndarray
+    scatter: np.ndarray
+    trace: float
+
+    @classmethod
+    def of(cls, features: FeatureMap, X) -> Moments:
+        """Moments of a block of rows."""
+        columns = features.columns(X)
+        mean = columns.mean(axis=0)
+        columns -= mean
+        return cls(len(columns), mean, columns.T @ columns, float(np.sum(features.kernel.diagonal(X), dtype=float)))
+
+    def __add__(self, other: Moments) -> Moments:
+        n, gap = self.n + other.n, other.mean - self.mean
+        scatter = self.scatter + other.scatter
+        scatter += (self.n * other.n / n) * np.outer(gap, gap)
+        return Moments(n, self.mean + gap * (other.n / n), scatter, self.trace + other.trace)
+
+
+def as_approximation(approximation) -> Any:
+    """An approximation from what users type: an object with ``prepare``, or a number of landmarks; None is exact."""
+    if approximation is None or (hasattr(approximation, "prepare") and not isinstance(approximation, type)):
+        return approximation
+    if is_number(approximation):
+        return Nystrom(approximation)
+    raise TypeError(
+        "approximation must be None, a number of landmarks or an object of preimage.features such as Nystrom(1000), "
+        f"not {approximation!r}."
+    )

@@ -1,0 +1,120 @@
+"""Which points stand for all: samplers that choose landmarks.
+
+A sampler is a small frozen object; ``choose(kernel, X, m, rng)`` returns at most m points for the rows of X.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from preimage import progress, tiles
+from preimage.kernels import Kernel
+
+__all__ = ["KMeans", "RPCholesky", "Sampler", "Uniform"]
+
+
+class Sampler(Protocol):
+    """What every sampler does."""
+
+    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+        """At most m landmarks for the rows of X."""
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Rows drawn uniformly without replacement: cheapest, and blind to rare rows."""
+
+    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+        return X[np.sort(rng.choice(X.shape[0], min(m, X.shape[0]), replace=False))]
+
+
+@dataclass(frozen=True)
+class KMeans:
+    """Centres of k-means in input space (Zhang & Kwok 2008): good for radial kernels on clustered data.
+
+    The centres are no rows of the data. ``n_rows`` bounds the rows they are computed from.
+    """
+
+    n_rows: int = 20_000
+    max_iter: int = 10
+
+    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+        from sklearn.cluster import KMeans as Lloyd
+
+        if sp.issparse(X):
+            raise TypeError("k-means landmarks need dense rows: take Uniform() or RPCholesky(), or X.toarray().")
+        rows = Uniform().choose(kernel, X, max(self.n_rows, m), rng)
+        found = Lloyd(min(m, len(rows)), n_init=1, max_iter=self.max_iter, random_state=int(rng.integers(2**31)))
+        return found.fit(rows).cluster_centers_.astype(X.dtype)
+
+
+@dataclass(frozen=True)
+class RPCholesky:
+    """Randomly pivoted Cholesky in its accelerated form (Chen, Epperly, Tropp & Webber 2025; Epperly et al. 2024).
+
+    Rows are drawn in proportion to what the landmarks so far miss of their kernel value k(x, x), so that rare rows
+    are found. Blocks of rows are proposed at once, and rejection keeps the law of one row at a time.
+
+    Parameters
+    ----------
+    n_rows : int, optional
+        Draw from a uniform subsample of so many rows; by default as many as a quarter of the memory budget
+        (``working_memory``) holds, m numbers a row.
+    tol : float
+        Stop before m landmarks where they miss no more than this fraction of the trace.
+    """
+
+    n_rows: int | None = None
+    tol: float = 1e-13
+
+    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+        n_rows = self.n_rows or max(int(tiles.working_bytes() / 4 / (8 * m)), 4 * m)
+        rows = Uniform().choose(kernel, X, n_rows, rng)
+        return rows[pivots(kernel, rows, min(m, rows.shape[0]), rng, self.tol)]
+
+
+def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-13) -> np.ndarray:
+    """Numbers of the rows that accelerated randomly pivoted Cholesky chooses (Epperly, Tropp & Webber 2024, alg. 2).
+
+    With G the rows of the partial factor, K ≈ GᵀG, the residual diagonal is d = diag(K) − Σ G².
+    """
+    missing = np.asarray(kernel.diagonal(X), dtype=float).copy()
+    enough = tol * missing.sum()
+    G, chosen = np.empty((m, X.shape[0])), np.zeros(0, dtype=int)
+    while len(chosen) < m and missing.sum() > enough:
+        proposed = rng.choice(X.shape[0], max(m // 10, 1), p=missing / missing.sum())
+        known = G[: len(chosen)]
+        H = np.asarray(kernel(X[proposed], X[proposed]), dtype=float) - known[:, proposed].T @ known[:, proposed]
+        accepted = _accept(H, rng)[: m - len(chosen)]
+        new = proposed[accepted]
+        rows = _new_rows(kernel, X, new, known, H[np.ix_(accepted, accepted)])
+        G[len(chosen) : len(chosen) + len(new)] = rows
+        missing = np.maximum(missing - np.einsum("ij,ij->j", rows, rows), 0)
+        chosen = np.concatenate([chosen, new])
+        missing[chosen] = 0
+        progress.report("landmarks", len(chosen), m)
+    return chosen
+
+
+def _accept(H: np.ndarray, rng: np.random.Generator) -> list[int]:
+    """Proposals kept: each with the probability by which those kept before it have lowered its residual."""
+    H, first, accepted = H.copy(), H.diagonal().copy(), []
+    floor = 1e-12 * first.max(initial=0)
+    for j in range(len(H)):
+        if H[j, j] > floor and rng.random() * first[j] < H[j, j]:
+            accepted.append(j)
+            column = H[j:, j] / np.sqrt(H[j, j])
+            H[j:, j:] -= np.outer(column, column)
+    return accepted
+
+
+def _new_rows(kernel: Kernel, X, new: np.ndarray, known: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """Rows of the factor for new pivots: L⁻¹ (K_new − K̂_new), H = LLᵀ."""
+    rows = tiles.cross(kernel, X[new], X).astype(float, copy=False)
+    rows -= known[:, new].T @ known
+    return scipy.linalg.solve_triangular(np.linalg.cholesky(H), rows, lower=True, check_finite=False)

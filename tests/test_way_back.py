@@ -1,0 +1,191 @@
+"""KernelPCA's way back: decoding, denoising, gaps, outliers, pictures of eigenvectors."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+
+from preimage import KernelPCA
+from preimage.exceptions import NothingFilteredWarning
+from preimage.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
+from preimage.noise import GaussianNoise, SaltAndPepper
+from preimage.preimages import (
+    Conformal,
+    ConvexCombination,
+    Distance,
+    FixedPoint,
+    Gradient,
+    Learned,
+    Nearest,
+    OneStep,
+)
+from preimage.preimages.gaps import conditional_means
+
+METHODS = [FixedPoint(), Gradient(), Distance(), Learned(), Conformal(), OneStep(), ConvexCombination(), Nearest()]
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X = load_digits().data / 16
+    order = np.random.default_rng(0).permutation(len(X))
+    return X[order[:600]], X[order[600:700]]
+
+
+def snr(clean, denoised):
+    return np.mean(10 * np.log10(np.square(clean).sum(1) / np.square(clean - denoised).sum(1)))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+def test_every_method_denoises_digits_by_decibels(digits, method):
+    train, clean = digits
+    noisy = clean + 0.25 * np.random.default_rng(1).standard_normal(clean.shape)
+    kpca = KernelPCA(64, kernel=Gaussian(2.5), preimage=method).fit(train)
+    gain = snr(clean, kpca.denoise(noisy)) - snr(clean, noisy)
+    assert 1.5 < gain < 9
+    assert kpca.last_preimages_.converged.mean() > 0.95
+    assert (kpca.last_preimages_.residual < 2).all()
+
+
+def test_knowing_the_noise_is_worth_a_decibel(digits):
+    train, clean = digits
+    noisy = clean + 0.35 * np.random.default_rng(1).standard_normal(clean.shape)
+    kpca = KernelPCA(64, kernel=Gaussian(2.5), preimage=Learned(), random_state=0).fit(train)
+    aware = clone(kpca).set_params(preimage__noise=GaussianNoise(0.35)).fit(train)
+    assert snr(clean, aware.denoise(noisy)) > snr(clean, kpca.denoise(noisy)) + 1
+    np.testing.assert_array_equal(aware.denoise(noisy[:5]), clone(aware).fit(train).denoise(noisy[:5]))
+
+
+def test_decoding_reconstructs_digits_and_restores_the_mean(digits):
+    train, clean = digits
+    kpca = KernelPCA(100).fit(train)
+    error = ((kpca.inverse_transform(kpca.transform(clean)) - clean) ** 2).mean()
+    assert 0.0005 < error < 0.08 * clean.var()
+    shifted = KernelPCA(40, kernel=Linear()).fit(train + 3)
+    back = shifted.inverse_transform(shifted.transform(clean + 3))
+    assert ((back - clean - 3) ** 2).mean() < 0.05 * clean.var()
+
+
+@pytest.mark.parametrize("method", [Distance(), FixedPoint(), Gradient()])
+def test_with_all_components_training_points_come_back(method):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    kpca = KernelPCA(kernel=Gaussian(0.7), preimage=method).fit(X)
+    np.testing.assert_allclose(kpca.inverse_transform(kpca.transform(X)), X, atol=1e-5)
+
+
+def test_batches_that_fit_the_memory_give_the_same_answers(digits):
+    from sklearn import config_context
+
+    train, clean = digits
+    kpca = KernelPCA(30, preimage=FixedPoint()).fit(train)
+    whole = kpca.denoise(clean)
+    residual = kpca.last_preimages_.residual
+    with config_context(working_memory=0.25):
+        np.testing.assert_allclose(kpca.denoise(clean), whole, atol=1e-6)
+        np.testing.assert_allclose(kpca.last_preimages_.residual, residual, atol=1e-8)
+
+
+def test_denoising_with_all_components_warns(digits):
+    with pytest.warns(NothingFilteredWarning, match="filters nothing"):
+        KernelPCA().fit(digits[0][:50]).denoise(digits[0][:5])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "method", "sentence"),
+    [
+        (Laplacian(), Distance(), "Gradient"),
+        (Polynomial(), OneStep(), "Distance"),
+        (lambda X, Y: X @ Y.T, Gradient(), "Learned"),
+        ("precomputed", Learned(), "Nearest"),
+    ],
+)
+def test_a_method_the_kernel_cannot_serve_is_refused_at_fit(kernel, method, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        KernelPCA(2, kernel=kernel, preimage=method).fit(np.eye(5))
+
+
+def test_a_precomputed_kernel_names_training_points(digits):
+    train, _ = digits
+    kernel = Gaussian(2.0)
+    kpca = KernelPCA(200, kernel="precomputed").fit(kernel(train, train))
+    found = kpca.denoise(kernel(train[:50], train))
+    assert (found[:, 0] == np.arange(50)).mean() > 0.9
+    assert found.dtype.kind == "i"
+
+
+def test_gaps_are_filled_and_the_rest_is_left_alone(digits):
+    train, clean = digits
+    holes = np.random.default_rng(2).random(clean.shape) < 0.3
+    gappy = np.where(holes, np.nan, clean)
+    kpca = KernelPCA(200).fit(train)
+    filled = kpca.impute(gappy)
+    np.testing.assert_array_equal(filled[~holes], clean[~holes])
+    error = np.sqrt(np.mean((filled - clean)[holes] ** 2))
+    by_mean = np.sqrt(np.mean((train.mean(axis=0) - clean)[holes] ** 2))
+    by_gaussian = np.sqrt(np.mean((conditional_means(gappy, train) - clean)[holes] ** 2))
+    assert 0.4 * by_mean < error < 0.6 * by_mean
+    assert error < 0.97 * by_gaussian
+    np.testing.assert_array_equal(kpca.impute(clean), clean)
+
+
+def test_conditional_means_are_the_gaussian_ones():
+    """Against the formula μₘ + Σₘₒ(Σₒₒ + σ²I)⁻¹(xₒ − μₒ) with the model's own covariance."""
+    rng = np.random.default_rng(0)
+    examples = rng.standard_normal((500, 6)) @ rng.standard_normal((6, 6))
+    X = examples[:7].copy()
+    X[:, [1, 4]] = np.nan
+    X[3] = np.nan
+    mean, covariance = examples.mean(0), np.cov(examples.T, bias=True)
+    variance = 1e-3 * np.trace(covariance) / 6
+    values, vectors = np.linalg.eigh(covariance)
+    covariance = vectors @ np.diag(np.maximum(values - variance, 0)) @ vectors.T + variance * np.eye(6)
+    seen, gone = [0, 2, 3, 5], [1, 4]
+    gain = covariance[np.ix_(gone, seen)] @ np.linalg.inv(covariance[np.ix_(seen, seen)])
+    expected = mean[gone] + (examples[:7][:, seen] - mean[seen]) @ gain.T
+    filled = conditional_means(X, examples)
+    others = [0, 1, 2, 4, 5, 6]
+    np.testing.assert_allclose(filled[others][:, gone], expected[others], rtol=1e-8)
+    np.testing.assert_allclose(filled[3], mean)
+
+
+def test_gaps_at_fit_and_infinities_are_refused(digits):
+    bad = digits[0].copy()
+    bad[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        KernelPCA(2).fit(bad)
+    kpca = KernelPCA(2).fit(digits[0])
+    bad[0, 0] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        kpca.impute(bad)
+
+
+def test_damping_outliers_helps_where_there_are_some_and_costs_little_where_not(digits):
+    train, clean = digits
+    spoilt = SaltAndPepper(0.15, low=-1, high=2)(clean, np.random.default_rng(3))
+    kpca = KernelPCA(40, kernel=Gaussian(3.0), preimage=Learned()).fit(train)
+    plain, damped = snr(clean, kpca.denoise(spoilt)), snr(clean, kpca.denoise(spoilt, outlier_scale="auto"))
+    assert damped > plain + 3
+    noisy = GaussianNoise(0.2)(clean, np.random.default_rng(4))
+    plain, damped = snr(clean, kpca.denoise(noisy)), snr(clean, kpca.denoise(noisy, outlier_scale="auto"))
+    assert damped > plain - 0.5
+    with pytest.raises(ValueError, match="outlier_scale must be a positive"):
+        kpca.denoise(clean, outlier_scale=-1)
+
+
+def test_pictures_of_eigenvectors(digits):
+    """With the linear kernel an axis is its own pre-image, and its basis projections are the axis again."""
+    train, _ = digits
+    kpca = KernelPCA(3, kernel=Linear()).fit(train)
+    plus, minus = kpca.eigenvector_preimages()
+    axes = np.linalg.svd(train - train.mean(0), full_matrices=False)[2][:3]
+    np.testing.assert_allclose(np.abs(np.einsum("ij,ij->i", plus.points, axes)), 1, atol=1e-6)
+    np.testing.assert_allclose(plus.points, -minus.points, atol=1e-8)
+    np.testing.assert_allclose(kpca.basis_projections(), plus.points, atol=1e-8)
+    forth, back = KernelPCA(3, kernel=Matern(nu=2.5)).fit(train).eigenvector_preimages(step=2.0)
+    assert np.linalg.norm(forth.points - back.points, axis=1).min() > 0.5
+    assert np.isfinite(forth.points).all()
+
+
+def test_the_code_must_have_the_models_width(digits):
+    kpca = KernelPCA(3).fit(digits[0])
+    with pytest.raises(ValueError, match="2 columns, but this model has 3 components"):
+        kpca.inverse_transform(np.zeros((1, 2)))

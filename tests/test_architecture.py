@@ -24,6 +24,8 @@ ROOMS = [
     "features",
     "expansion",
     "decomposition",
+    "approximate",
+    "approximate",
     "preimages",
     "reduced",
     "selection",
@@ -36,6 +38,7 @@ ROOMS = [
     "plot",
     "papers",
     "report",
+    "demo",
     "cli",
 ]
 CORE = ROOMS[: ROOMS.index("datasets")]
@@ -83,8 +86,9 @@ def _statements(tree):
 
 def rooms_used(path, module):
     for name in imports(path, module):
+        name = f"{preimage._HOMES[name[9:]]}.{name[9:]}" if name[9:] in preimage._HOMES else name
         first, *rest = name.split(".")
-        if first == "preimage" and rest and rest[0] not in ("__version__",):
+        if first == "preimage" and rest and rest[0] != "__version__":
             yield rest[0]
 
 

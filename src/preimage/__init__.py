@@ -8,15 +8,30 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from preimage.chunks import Chunks as Chunks
     from preimage.estimators import KernelPCA as KernelPCA
     from preimage.expansion import Expansion as Expansion
 
 # Where each public name lives; it is imported when it is first used, so that `import preimage` costs nothing.
 _HOMES = {
+    "Chunks": "preimage.chunks",
     "Expansion": "preimage.expansion",
     "KernelPCA": "preimage.estimators",
 }
-_ROOMS = ("compat", "datasets", "eigen", "estimators", "kernels", "noise", "preimages", "scales", "tiles")
+_ROOMS = (
+    "compat",
+    "datasets",
+    "eigen",
+    "estimators",
+    "features",
+    "kernels",
+    "landmarks",
+    "noise",
+    "preimages",
+    "progress",
+    "scales",
+    "tiles",
+)
 
 __all__ = [*_HOMES, *_ROOMS, "__version__"]
 

@@ -82,7 +82,7 @@ class ArrayChunks(Chunks):
 
     @property
     def shape(self) -> tuple[int, int]:  # type: ignore[override]
-        return self.array.shape  # type: ignore[return-value]
+        return self.array.shape[0], self.array.shape[1]
 
     def _blocks(self) -> Iterator[np.ndarray]:
         fitting = int(tiles.working_bytes() / 8 / max(8 * self.array.shape[1], 1))
@@ -103,4 +103,9 @@ def as_chunks(X) -> Chunks:
     """Chunks from what users type: ``Chunks``, an array or memmap, or the path of an .npy file."""
     if isinstance(X, Chunks):
         return X
-    return ArrayChunks(np.load(Path(X), mmap_mode="r") if isinstance(X, str | os.PathLike) else X)
+    return ArrayChunks(open_rows(X))
+
+
+def open_rows(X) -> np.ndarray:
+    """The array behind a path, mapped and not read; any other rows as they are."""
+    return np.load(Path(X), mmap_mode="r") if isinstance(X, str | os.PathLike) else X

@@ -148,12 +148,13 @@ class KernelPCA(
             if chunks.is_streamed(X) and (self.approximation is not None or isinstance(X, chunks.Chunks)):
                 self._fit_stream(X, rng)
                 return
-            X = chunks.as_chunks(X).array if chunks.is_streamed(X) else X
-            X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+            X = validate_data(
+                self, chunks.open_rows(X), accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
+            )
             if self.approximation is None:
                 self._fit_exact(X, rng)
             else:
-                self._fit_approximate(X, rng)
+                self._fit_approximate(self._approximation("fit"), X, rng)
 
     def _fit_exact(self, X, rng: np.random.Generator) -> None:
         kernel = kernels.as_kernel(self.kernel)

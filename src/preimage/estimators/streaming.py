@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ class StreamingMixin:
     random_state: Any
     decomposition_: Decomposition
     n_features_in_: int
+    _check_way_back: Callable[[kernels.Kernel], None]
+    _adopt: Callable[[Decomposition, np.random.Generator], None]
 
     def partial_fit(self, X, y=None):
         """Add rows that come once. The first rows fix the kernel's scale and the landmarks; give thousands of them.
@@ -37,12 +40,15 @@ class StreamingMixin:
         """
         with validation.unchanged_on_failure(self):
             model, rng = getattr(self, "decomposition_", None), validation.generator(self.random_state)
+            approximation = self._approximation("partial_fit")
             known = isinstance(model, Approximate)
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=not known)
-            feature_map = model.features if known else self._prepare(self._approximation("partial_fit"), X, rng)
-            moments = approximate.accumulate(feature_map, [X], model.moments if known else None)
-            sample = _join(model.inputs, model.moments.n, X, X.shape[0], rng) if known else _some(X, rng)
-            self._adopt_moments(feature_map, moments, sample, rng)
+            if isinstance(model, Approximate):
+                moments = approximate.accumulate(model.features, [X], model.moments)
+                sample = _join(model.inputs, model.moments.n, X, X.shape[0], rng)
+                self._adopt_moments(model.features, moments, sample, rng)
+            else:
+                self._fit_approximate(approximation, X, rng)
         return self
 
     def merge(self, other):
@@ -86,9 +92,9 @@ class StreamingMixin:
         moments = approximate.accumulate(feature_map, rows, total=n)
         self._adopt_moments(feature_map, moments, _some(sample, rng), rng)
 
-    def _fit_approximate(self, X, rng: np.random.Generator) -> None:
+    def _fit_approximate(self, approximation, X, rng: np.random.Generator) -> None:
         """Fit on rows in memory."""
-        feature_map = self._prepare(self._approximation("fit"), X, rng)
+        feature_map = self._prepare(approximation, X, rng)
         moments = approximate.accumulate(feature_map, [X], total=X.shape[0])
         self._adopt_moments(feature_map, moments, _some(X, rng), rng)
 

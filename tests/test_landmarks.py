@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import config_context
+
+from helpers import rows
+from preimage import tiles
+from preimage.kernels import Gaussian, Linear
+from preimage.landmarks import KMeans, RPCholesky, Uniform, pivots
+
+every_sampler = pytest.mark.parametrize("sampler", [Uniform(), KMeans(), RPCholesky()], ids=repr)
+
+
+def trace_error(kernel, X, points):
+    """tr(K − K_XZ K_ZZ⁺ K_ZX) / tr K."""
+    columns = kernel(X, points)
+    inverse = np.linalg.pinv(kernel(points, points), rcond=1e-12, hermitian=True)
+    return 1 - np.einsum("ij,jk,ik->", columns, inverse, columns) / kernel.diagonal(X).sum()
+
+
+def clusters_with_outliers(seed):
+    rng = np.random.default_rng(seed)
+    centres = 10 * rng.standard_normal((6, 3))
+    clustered = np.concatenate([centre + 0.1 * rng.standard_normal((150, 3)) for centre in centres])
+    return np.concatenate([clustered, 60 * rng.standard_normal((30, 3))])
+
+
+@every_sampler
+def test_landmarks_are_as_many_as_asked_and_the_same_for_a_seed(sampler):
+    X = rows(300, 4)
+    first, second = (sampler.choose(Gaussian(1.0), X, 25, np.random.default_rng(5)) for _ in range(2))
+    assert first.shape == (25, 4)
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("sampler", [Uniform(), RPCholesky()], ids=repr)
+def test_landmarks_are_different_rows_of_the_data(sampler):
+    X = rows(200, 3)
+    points = sampler.choose(Gaussian(1.0), X, 60, np.random.default_rng(0))
+    assert len(np.unique(points, axis=0)) == 60
+    assert all((X == point).all(axis=1).any() for point in points)
+
+
+def test_rpcholesky_finds_rare_outliers_that_uniform_sampling_misses():
+    errors = {"uniform": [], "rpc": []}
+    for seed in range(5):
+        X, kernel = clusters_with_outliers(seed), Gaussian(2.0)
+        rng = np.random.default_rng(seed)
+        errors["uniform"].append(trace_error(kernel, X, Uniform().choose(kernel, X, 50, rng)))
+        errors["rpc"].append(trace_error(kernel, X, RPCholesky().choose(kernel, X, 50, rng)))
+    assert np.mean(errors["rpc"]) <= 0.1 * np.mean(errors["uniform"])
+    assert np.mean(errors["uniform"]) > 0.005  # the comparison is about something
+
+
+def test_rpcholesky_draws_the_first_pivot_in_proportion_to_the_diagonal():
+    X = np.diag([1.0, 2.0, 3.0])  # k(x, x) = 1, 4, 9
+    drawn = [pivots(Linear(), X, 1, np.random.default_rng(seed))[0] for seed in range(2000)]
+    share = np.bincount(drawn, minlength=3) / 2000
+    np.testing.assert_allclose(share, np.array([1, 4, 9]) / 14, atol=4 * np.sqrt(0.25 / 2000))
+
+
+def test_blocks_with_rejection_keep_the_law_of_one_at_a_time():
+    """Two equal rows and one other, orthogonal: a second pivot is never the twin of the first."""
+    X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    for seed in range(50):
+        chosen = pivots(Linear(), X, 2, np.random.default_rng(seed))
+        assert len(chosen) == 2 and 2 in chosen
+
+
+def test_the_second_pivot_follows_the_residual():
+    X = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    seconds = [
+        chosen[1] for seed in range(4000) if (chosen := pivots(Linear(), X, 3, np.random.default_rng(seed)))[0] == 0
+    ]
+    # After row 0 the residual diagonal is 0.64 and 1.
+    np.testing.assert_allclose(np.mean(np.array(seconds) == 2), 1 / 1.64, atol=4 * np.sqrt(0.25 / len(seconds)))
+
+
+def test_rpcholesky_stops_where_nothing_is_missed():
+    X = rows(100, 3)
+    assert len(RPCholesky().choose(Linear(), X, 40, np.random.default_rng(0))) == 3
+
+
+def test_the_trace_error_falls_with_every_landmark_and_ends_at_zero():
+    X, kernel = rows(80, 2), Gaussian(0.5)
+    order = pivots(kernel, X, 80, np.random.default_rng(0))
+    errors = [trace_error(kernel, X, X[order[:m]]) for m in (5, 10, 20, 40, len(order))]
+    assert np.all(np.diff(errors) < 1e-9) and abs(errors[-1]) < 1e-9
+
+
+def test_a_small_budget_draws_from_a_subsample():
+    X, seen = rows(3000, 3), []
+
+    class Counted(Gaussian):
+        def diagonal(self, X):
+            seen.append(X.shape[0])
+            return super().diagonal(X)
+
+    with config_context(working_memory=1):
+        RPCholesky().choose(Counted(1.0), X, 20, np.random.default_rng(0))
+        assert seen[0] == tiles.working_bytes() // 4 // (8 * 20) < 3000
+    RPCholesky(n_rows=500).choose(Counted(1.0), X, 20, np.random.default_rng(0))
+    assert seen[1] == 500
+
+
+def test_kmeans_landmarks_are_cluster_centres():
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.0, 0], [10, 0], [0, 10]])
+    X = np.concatenate([centre + 0.1 * rng.standard_normal((100, 2)) for centre in centres])
+    found = KMeans().choose(Gaussian(1.0), X, 3, rng)
+    gaps = np.linalg.norm(found[:, None] - centres, axis=2).min(axis=0)
+    assert gaps.max() < 0.1
+
+
+def test_sparse_rows():
+    X = sp.random_array((200, 30), density=0.2, format="csr", rng=np.random.default_rng(0))
+    for sampler in (Uniform(), RPCholesky()):
+        assert sampler.choose(Gaussian(1.0), X, 20, np.random.default_rng(0)).shape == (20, 30)
+    with pytest.raises(TypeError, match="dense rows"):
+        KMeans().choose(Gaussian(1.0), X, 20, np.random.default_rng(0))

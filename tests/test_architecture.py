@@ -86,8 +86,8 @@ def _statements(tree):
 
 def rooms_used(path, module):
     for name in imports(path, module):
-        name = f"{preimage._HOMES[name[9:]]}.{name[9:]}" if name[9:] in preimage._HOMES else name
-        first, *rest = name.split(".")
+        home = preimage._HOMES.get(name.removeprefix("preimage."), name)  # a public name stands for its room
+        first, *rest = home.split(".")
         if first == "preimage" and rest and rest[0] != "__version__":
             yield rest[0]
 

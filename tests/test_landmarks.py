@@ -38,7 +38,7 @@ def test_landmarks_are_different_rows_of_the_data(sampler):
     X = rows(200, 3)
     points = sampler.choose(Gaussian(1.0), X, 60, np.random.default_rng(0))
     assert len(np.unique(points, axis=0)) == 60
-    assert all((X == point).all(axis=1).any() for point in points)
+    assert all((point == X).all(axis=1).any() for point in points)
 
 
 def test_rpcholesky_finds_rare_outliers_that_uniform_sampling_misses():
@@ -70,7 +70,7 @@ def test_blocks_with_rejection_keep_the_law_of_one_at_a_time():
 def test_the_second_pivot_follows_the_residual():
     X = np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
     seconds = [
-        chosen[1] for seed in range(4000) if (chosen := pivots(Linear(), X, 3, np.random.default_rng(seed)))[0] == 0
+        chosen[1] for seed in range(1200) if (chosen := pivots(Linear(), X, 3, np.random.default_rng(seed)))[0] == 0
     ]
     # After row 0 the residual diagonal is 0.64 and 1.
     np.testing.assert_allclose(np.mean(np.array(seconds) == 2), 1 / 1.64, atol=4 * np.sqrt(0.25 / len(seconds)))

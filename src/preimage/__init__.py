@@ -9,16 +9,21 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from preimage.chunks import Chunks as Chunks
+    from preimage.estimators import InvertibleKernelPCA as InvertibleKernelPCA
     from preimage.estimators import KernelPCA as KernelPCA
     from preimage.expansion import Expansion as Expansion
+    from preimage.preimages import find_preimage as find_preimage
 
 # Where each public name lives; it is imported when it is first used, so that `import preimage` costs nothing.
 _HOMES = {
     "Chunks": "preimage.chunks",
     "Expansion": "preimage.expansion",
+    "InvertibleKernelPCA": "preimage.estimators",
     "KernelPCA": "preimage.estimators",
+    "find_preimage": "preimage.preimages",
 }
 _ROOMS = (
+    "activations",
     "compat",
     "datasets",
     "eigen",

@@ -41,7 +41,7 @@ class Approximate(Decomposition):
     trace_error: float
 
     def held_out_error(self, X) -> float:
-        """The relative trace error on other rows; far above ``trace_error`` if the landmarks fit their own rows only."""
+        """The relative trace error on other rows; far above ``trace_error`` if landmarks fit their own rows only."""
         blocks = [X[rows] for rows in tiles.row_blocks(X.shape[0], 24 * self.points.shape[0])]
         expressed = sum(float(np.sum(np.square(self.features(block)))) for block in blocks)
         return max(0.0, 1 - expressed / float(np.sum(self.kernel.diagonal(X), dtype=float)))

@@ -81,7 +81,7 @@ class ArrayChunks(Chunks):
         super().__init__(self._blocks)
 
     @property
-    def shape(self) -> tuple[int, int]:  # type: ignore[override]
+    def shape(self) -> tuple[int, int]:
         return self.array.shape[0], self.array.shape[1]
 
     def _blocks(self) -> Iterator[np.ndarray]:

@@ -144,7 +144,7 @@ class Exact(Decomposition):
         return self.training_codes + self.offsets
 
     @property
-    def mean_values(self) -> np.ndarray:  # type: ignore[override]
+    def mean_values(self) -> np.ndarray:
         """⟨φ̄, φ(xᵢ)⟩ = rᵢ."""
         return self.row_means
 

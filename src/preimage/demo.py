@@ -62,7 +62,7 @@ def show(rows: list[Row], picture: Path, as_json: bool) -> None:
 
 
 def _methods(train: np.ndarray) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
-    """Each a function from noisy rows to clean ones that fits and applies; settings fixed, not tuned on the test rows."""
+    """Each a function from noisy rows to clean ones that fits and applies; no setting is tuned on the test rows."""
     from sklearn.decomposition import PCA
     from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 

@@ -64,7 +64,7 @@ class Expansion:
 
     def gradient(self, X) -> np.ndarray:
         """∇ₓ⟨Ψⱼ, φ(x)⟩ at x = row j of X, shape of X."""
-        gradient = self.kernel.gradient  # type: ignore[attr-defined]
+        gradient = self.kernel.gradient
         return self._by_rows(lambda rows: gradient(X[rows], self.points, self.weights[rows]))
 
     def distances2(self, X) -> np.ndarray:

@@ -59,17 +59,17 @@ class BlockKrylov:
     def _iterate(self, operator: Symmetric, k: int, width: int, rng: np.random.Generator) -> Eigenpairs:
         n = operator.shape[0]
         tol = self.tol if self.tol is not None else (1e-6 if operator.dtype == np.float64 else 1e-5)
-        space = _Space(operator, _start(operator, width, rng), capacity=min(n, k + STEPS * width))
+        space = _Space(operator, _start(operator, width, rng), room=min(n, k + (STEPS + 1) * width))
         watch = _Multiplicity(width, tol)
         for step in range(1, self.max_passes + 1):
             space.multiply()
             ritz = space.ritz(k)
             progress.report("eigenpairs", step)
             if ritz is not None and ritz.residuals.max() <= tol * abs(ritz.values).max():
-                if watch.is_satisfied(ritz.values, step):
+                if watch.is_satisfied(ritz.values, step) or step == self.max_passes:
                     break
                 space.restart(k, rng.standard_normal((n, width)))
-            else:
+            elif step < self.max_passes:
                 space.extend(k, rng)
         return self._report(operator, space, k, tol, step)
 
@@ -114,12 +114,11 @@ class _Space:
     vector Qs is ‖R s_last‖ without another product.
     """
 
-    def __init__(self, operator: Symmetric, start: np.ndarray, capacity: int):
-        self.operator, n = operator, operator.shape[0]
-        room = capacity + 2 * start.shape[1]
-        self.Q = np.empty((room, n), dtype=operator.dtype).T
+    def __init__(self, operator: Symmetric, start: np.ndarray, room: int):
+        self.operator = operator
+        self.Q = np.empty((room, operator.shape[0]), dtype=operator.dtype).T
         self.T = np.zeros((room, room))
-        self.capacity, self.size, self.width, self.scale = capacity, 0, 0, 0.0
+        self.size, self.width, self.scale = 0, 0, 0.0
         self.outside, self.R = self._orthonormal(start.astype(operator.dtype))[:2]
         self._append(self.outside)
 
@@ -156,7 +155,7 @@ class _Space:
         """The part outside becomes the next block; random columns where nothing is outside."""
         if not self.outside.shape[1]:
             self.restart(k, rng.standard_normal((self.Q.shape[0], self.width)))
-        elif self.size + self.outside.shape[1] > self.capacity:
+        elif self.size > k + STEPS * self.outside.shape[1]:
             self.restart(k)
         else:
             self._append(self.outside)
@@ -177,6 +176,10 @@ class _Space:
             self.width += width if outside.shape[1] else 0
 
     def _append(self, block: np.ndarray) -> None:
+        missing = self.size + block.shape[1] - self.Q.shape[1]
+        if missing > 0:  # blocks grow where random columns are added
+            self.Q = np.concatenate([self.Q.T, np.empty((missing, len(self.Q)), dtype=self.Q.dtype)]).T
+            self.T = np.pad(self.T, (0, missing))
         self.Q[:, self.size : self.size + block.shape[1]] = block
         self.size, self.width = self.size + block.shape[1], block.shape[1]
 

@@ -1,5 +1,6 @@
 """Estimators with scikit-learn's conventions, one class a file."""
 
+from preimage.estimators.invertible import InvertibleKernelPCA
 from preimage.estimators.kernel_pca import KernelPCA
 
-__all__ = ["KernelPCA"]
+__all__ = ["InvertibleKernelPCA", "KernelPCA"]

@@ -154,7 +154,7 @@ class KernelPCA(
             if self.approximation is None:
                 self._fit_exact(X, rng)
             else:
-                self._fit_approximate(self._approximation("fit"), X, rng)
+                self._fit_approximate(X, rng)
 
     def _fit_exact(self, X, rng: np.random.Generator) -> None:
         kernel = kernels.as_kernel(self.kernel)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import approximate, chunks, features, kernels, scales, tiles, validation
@@ -17,6 +18,15 @@ from preimage.decomposition import Decomposition
 
 FLOATS = [np.float64, np.float32]
 ENOUGH = 50_000  # rows of a stream from which landmarks and length scales are taken
+
+
+def _is_approximate(estimator) -> bool:
+    if estimator.approximation is None:
+        raise AttributeError(
+            "partial_fit needs an approximation, because exact kernel PCA needs all rows at once: "
+            "give approximation=1000, or more landmarks."
+        )
+    return True
 
 
 class StreamingMixin:
@@ -32,6 +42,7 @@ class StreamingMixin:
     _check_way_back: Callable[[kernels.Kernel], None]
     _adopt: Callable[[Decomposition, np.random.Generator], None]
 
+    @available_if(_is_approximate)
     def partial_fit(self, X, y=None):
         """Add rows that come once. The first rows fix the kernel's scale and the landmarks; give thousands of them.
 
@@ -40,7 +51,6 @@ class StreamingMixin:
         """
         with validation.unchanged_on_failure(self):
             model, rng = getattr(self, "decomposition_", None), validation.generator(self.random_state)
-            approximation = self._approximation("partial_fit")
             known = isinstance(model, Approximate)
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=not known)
             if isinstance(model, Approximate):
@@ -48,7 +58,7 @@ class StreamingMixin:
                 sample = _join(model.inputs, model.moments.n, X, X.shape[0], rng)
                 self._adopt_moments(model.features, moments, sample, rng)
             else:
-                self._fit_approximate(approximation, X, rng)
+                self._fit_approximate(X, rng)
         return self
 
     def merge(self, other):
@@ -69,18 +79,11 @@ class StreamingMixin:
             self._adopt_moments(ours.features, ours.moments + theirs.moments, sample, rng)
         return self
 
-    def _approximation(self, who: str):
-        approximation = features.as_approximation(self.approximation)
-        if approximation is None:
-            raise ValueError(
-                f"{who} needs an approximation, because exact kernel PCA needs all rows at once: "
-                "give approximation=1000, or more landmarks."
-            )
-        return approximation
-
     def _fit_stream(self, X, rng: np.random.Generator) -> None:
         """Fit on rows that are walked in chunks."""
-        approximation, rows = self._approximation("fit on chunks"), chunks.as_chunks(X)
+        if self.approximation is None:
+            raise ValueError("exact kernel PCA needs all rows at once: give approximation=1000 to fit on chunks.")
+        rows = chunks.as_chunks(X)
         n, d = rows.shape
         if n < 2:
             raise ValueError(f"kernel PCA needs at least 2 rows, and there is {n} in the chunks.")
@@ -88,18 +91,18 @@ class StreamingMixin:
         self.n_features_in_ = d
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        feature_map = self._prepare(approximation, sample, rng)
+        feature_map = self._prepare(sample, rng)
         moments = approximate.accumulate(feature_map, rows, total=n)
         self._adopt_moments(feature_map, moments, _some(sample, rng), rng)
 
-    def _fit_approximate(self, approximation, X, rng: np.random.Generator) -> None:
+    def _fit_approximate(self, X, rng: np.random.Generator) -> None:
         """Fit on rows in memory."""
-        feature_map = self._prepare(approximation, X, rng)
+        feature_map = self._prepare(X, rng)
         moments = approximate.accumulate(feature_map, [X], total=X.shape[0])
         self._adopt_moments(feature_map, moments, _some(X, rng), rng)
 
-    def _prepare(self, approximation, X, rng: np.random.Generator):
-        kernel = kernels.as_kernel(self.kernel)
+    def _prepare(self, X, rng: np.random.Generator):
+        approximation, kernel = features.as_approximation(self.approximation), kernels.as_kernel(self.kernel)
         approximation.check(kernel)
         validation.check_kernel_takes(kernel, X)
         self._check_way_back(kernel)

@@ -47,8 +47,8 @@ class WayBackMixin:
         ----------
         X : array of shape (rows, d)
         outlier_scale : float, "auto" or None
-            Damp entries that miss the reconstruction by much more than this, which a few gross outliers do and which
-            would else pull the whole row along; "auto" takes three times the misfit of the training rows. None trusts all.
+            Damp entries that miss the reconstruction by much more than this: gross outliers, which would else pull the
+            whole row along; "auto" takes three times the misfit of the training rows. None trusts all.
         n_rounds : int
             Rounds of damping.
         """

@@ -1,0 +1,349 @@
+"""Cost of kernel PCA against the number of rows, beside its peers: time, memory, accuracy.
+
+    python benchmarks/scale.py [--only exact transform landmarks growth] [--full] [--json FILE] [--plot FILE]
+
+Times are the best of three, alternating between the methods in one process; memory is the rise of the peak in a fresh
+process (Linux). ``--full`` adds MNIST 60 000 exact (minutes) and a million rows from a file. Peers that are not
+installed are skipped with a line. MNIST and USPS are found as `preimage.datasets` finds them.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from preimage import KernelPCA
+from preimage.datasets import load_mnist, load_usps
+from preimage.eigen import BlockKrylov
+from preimage.exceptions import PreimageWarning
+from preimage.features import Nystrom
+from preimage.kernels import Gaussian
+from preimage.landmarks import RPCholesky, Uniform
+from preimage.scales import length_scale
+
+K = 32
+SCALE = 7.25  # the median rule's length scale of 10 000 MNIST digits
+GAMMA = 1 / (2 * SCALE**2)
+LANDMARKS = 1000
+
+
+# The methods: a function of rows that returns a fitted model
+
+
+def ours(approximation=None, **settings):
+    solver = BlockKrylov(**settings) if settings else "auto"
+    return lambda X: KernelPCA(
+        K, kernel=Gaussian(SCALE), approximation=approximation, solver=solver, random_state=0
+    ).fit(X)
+
+
+def scikit(solver):
+    from sklearn.decomposition import KernelPCA as Scikit
+
+    return lambda X: Scikit(K, kernel="rbf", gamma=GAMMA, eigen_solver=solver, random_state=0).fit(X)
+
+
+def scikit_nystroem(gamma=GAMMA):
+    from sklearn.decomposition import PCA
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.pipeline import make_pipeline
+
+    return lambda X: make_pipeline(Nystroem(gamma=gamma, n_components=LANDMARKS, random_state=0), PCA(K)).fit(X)
+
+
+def nystrompca():
+    from nystrompca import NystromKPCA
+
+    return lambda X: NystromKPCA(n_components=K, m_subset=LANDMARKS, kernel="rbf", sigma=SCALE, seed=0).fit_transform(X)
+
+
+def keops():
+    from pykeops.numpy import LazyTensor
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    def fit(X):
+        rows = np.ascontiguousarray(X)
+        K_lazy = (-GAMMA * ((LazyTensor(rows[:, None]) - LazyTensor(rows[None])) ** 2).sum(-1)).exp()
+        centred = LinearOperator((len(X),) * 2, dtype=X.dtype, matvec=lambda v: _centre(K_lazy @ _centre(v)))
+        return eigsh(centred, K)
+
+    return fit
+
+
+def _centre(v):
+    return v - v.mean()
+
+
+# Measurements
+
+
+def race(methods, X, repeats=3):
+    """Best seconds of each method, taken in turns, and the last model of each."""
+    best, models = dict.fromkeys(methods, np.inf), {}
+    for _ in range(repeats):
+        for name, (fit, dtype) in methods.items():
+            rows = X.astype(dtype, copy=False)
+            start = time.perf_counter()
+            models[name] = fit(rows)
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best, models
+
+
+def in_fresh_process(task, *arguments):
+    """What a task of this file prints, run by itself."""
+    command = [sys.executable, __file__, "--task", task, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr else f"exit {done.returncode}"}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def measured(function):
+    """Seconds, and the rise of the peak of resident memory in bytes, of one call."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    except OSError:
+        pass
+    before, start = _status("VmRSS"), time.perf_counter()
+    result = function()
+    return {"seconds": time.perf_counter() - start, "rise": _status("VmHWM") - before}, result
+
+
+def _status(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def mnist(n, dtype=float):
+    images = load_mnist().train.X
+    return images[np.random.default_rng(0).permutation(len(images))[: int(n)]].astype(dtype)
+
+
+def million(n, folder):
+    """Rows of twenty clusters in 32 dimensions in an .npy file, written by blocks."""
+    path = Path(folder) / f"rows-{n}.npy"
+    if not path.exists():
+        rng = np.random.default_rng(0)
+        centres = 2 * rng.standard_normal((20, 32))
+        rows = np.lib.format.open_memmap(path, "w+", dtype=float, shape=(n, 32))
+        for first in range(0, n, 50_000):
+            size = min(50_000, n - first)
+            rows[first : first + size] = centres[rng.integers(20, size=size)] + rng.standard_normal((size, 32))
+        rows.flush()
+    return path
+
+
+MILLION_SCALE = 8.0
+
+
+# Tasks for fresh processes
+
+
+def task_fit(n, dtype, storage):
+    X = mnist(n, dtype)
+    fit = scikit("arpack") if storage == "scikit" else ours(storage=storage)
+    figures, model = measured(lambda: fit(X))
+    if storage != "scikit":
+        figures["residual"] = float((model.decomposition_.residuals / model.eigenvalues_[0]).max())
+    return figures
+
+
+def task_million(path):
+    model = KernelPCA(K, kernel=Gaussian(MILLION_SCALE), approximation=LANDMARKS, random_state=0)
+    figures, model = measured(lambda: model.fit(path))
+    return figures | {"trace_error": model.trace_error_}
+
+
+def task_million_scikit(path, n):
+    X = np.load(path, mmap_mode="r")[: int(n)]
+    figures, model = measured(lambda: scikit_nystroem(1 / (2 * MILLION_SCALE**2))(X))
+    sample = X[np.random.default_rng(1).choice(len(X), 5000, replace=False)]
+    return figures | {"trace_error": float(1 - np.square(model[0].transform(sample)).sum(axis=1).mean())}
+
+
+TASKS = {"fit": task_fit, "million": task_million, "million-scikit": task_million_scikit}
+
+
+# Sections
+
+
+def exact(full):
+    """MNIST 10 000: leading eigenpairs, exact."""
+    X = mnist(10_000)
+    methods = {
+        "preimage float64": (ours(), float),
+        "preimage float32": (ours(), np.float32),
+        "scikit-learn arpack float64": (scikit("arpack"), float),
+        "scikit-learn randomized float64": (scikit("randomized"), float),
+        "scikit-learn arpack float32": (scikit("arpack"), np.float32),
+        "scikit-learn randomized float32": (scikit("randomized"), np.float32),
+    }
+    best, models = race(methods, X)
+    reference = models["scikit-learn arpack float64"].eigenvalues_
+    found = {}
+    for name, seconds in best.items():
+        error = float(np.max(np.abs(models[name].eigenvalues_ - reference) / reference))
+        found[name] = {"seconds": seconds, "eigenvalue_error": error}
+    gram = 8 * 10_000**2
+    for storage in ("memory", "recompute", "scikit"):
+        figures = in_fresh_process("fit", 10_000, "float64", storage)
+        found[f"memory: {storage}"] = figures | {"rise_in_8n2": figures.get("rise", np.nan) / gram}
+    if full:
+        found["MNIST 60 000 float32, recomputed"] = in_fresh_process("fit", 60_000, "float32", "recompute")
+    return found
+
+
+def transform(full):
+    """10 000 new rows against 10 000 training rows."""
+    images = load_mnist()
+    X, new = mnist(10_000), images.test.X.astype(float)
+    mine, peer = ours()(X), scikit("arpack")(X)
+    methods = {"preimage": (mine.transform, float), "scikit-learn": (peer.transform, float)}
+    best, codes = race(methods, new)
+    gap = np.abs(np.abs(codes["preimage"]) - np.abs(codes["scikit-learn"])).max()
+    return {name: {"seconds": seconds, "largest_gap": float(gap)} for name, seconds in best.items()}
+
+
+def landmarks(full):
+    """Relative trace error by sampler, mean over three seeds."""
+    rng = np.random.default_rng(0)
+    clusters = [10 * centre + 0.1 * rng.standard_normal((300, 3)) for centre in rng.standard_normal((9, 3))]
+    data = {
+        "clusters and outliers": (np.concatenate([*clusters, 60 * rng.standard_normal((60, 3))]), 2.0, 100),
+        "USPS": (load_usps().train.X.astype(float), None, 500),
+        "MNIST 10 000": (mnist(10_000), SCALE, 500),
+    }
+    found = {}
+    for name, (X, scale, m) in data.items():
+        kernel = Gaussian(scale or length_scale(X))
+        for sampler in (Uniform(), RPCholesky()):
+            errors = [trace_error(X, kernel, Nystrom(m, sampler), seed) for seed in range(3)]
+            found[f"{name}, {m} landmarks, {type(sampler).__name__}"] = {"trace_error": float(np.mean(errors))}
+    return found
+
+
+def trace_error(X, kernel, approximation, seed):
+    return KernelPCA(4, kernel=kernel, approximation=approximation, random_state=seed).fit(X).trace_error_
+
+
+def growth(full):
+    """Seconds against n on MNIST."""
+    methods = {
+        "preimage, exact": (ours(), 20_000),
+        "preimage, 1000 landmarks": (ours(LANDMARKS), 60_000),
+        "scikit-learn arpack": (lambda X: scikit("arpack")(X), 20_000),
+        "scikit-learn Nystroem + PCA": (lambda X: scikit_nystroem()(X), 60_000),
+    }
+    for name, module, make in (("nystrompca", "nystrompca", nystrompca), ("KeOps + eigsh", "pykeops", keops)):
+        if find_spec(module):
+            methods[name] = (make(), 10_000 if name == "nystrompca" else 2_000)
+        else:
+            print(f"  {name}: not installed, skipped", file=sys.stderr)
+    if not shutil.which("Rscript"):
+        print("  kernlab: no R here, skipped", file=sys.stderr)
+    found: dict = {name: {} for name in methods}
+    for n in (2_000, 5_000, 10_000, 20_000, 60_000):
+        X = mnist(n)
+        for name, (fit, most) in methods.items():
+            if n <= most and (n <= 10_000 or full):
+                found[name][f"n={n}"] = min(race({name: (fit, float)}, X, repeats=2)[0].values())
+    return found
+
+
+def large(full):
+    """A million rows × 32 from a file, 1000 landmarks."""
+    if not full:
+        return {}
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for n in (100_000, 300_000, 1_000_000):
+            found[f"preimage, n={n}"] = in_fresh_process("million", million(n, folder))
+        for n in (100_000,):
+            found[f"scikit-learn Nystroem + PCA, n={n}"] = in_fresh_process("million-scikit", million(n, folder), n)
+    sizes = [n for n in (100_000, 300_000, 1_000_000) if "seconds" in found[f"preimage, n={n}"]]
+    seconds = [found[f"preimage, n={n}"]["seconds"] for n in sizes]
+    found["slope of log time against log n"] = {"slope": float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])}
+    return found
+
+
+SECTIONS = {"exact": exact, "transform": transform, "landmarks": landmarks, "growth": growth, "large": large}
+
+
+# Output
+
+
+def machine():
+    cpu = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), cpu)
+    packages = {name: __import__(name).__version__ for name in ("numpy", "scipy", "sklearn")}
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    return {"cpu": cpu, "cores": os.cpu_count(), "python": platform.python_version(), "load": load, **packages}
+
+
+def show(results):
+    for section, figures in results.items():
+        print(f"\n{section}")
+        for name, values in figures.items():
+            values = values if isinstance(values, dict) else {"": values}
+            line = "  ".join(f"{key} {_number(value)}" for key, value in values.items())
+            print(f"  {name:44} {line}")
+
+
+def _number(value):
+    return f"{value:.4g}" if isinstance(value, float | int) else str(value)
+
+
+def plot(results, path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6, 4.5))
+    for name, points in results.get("growth", {}).items():
+        sizes = [int(key[2:]) for key in points]
+        axes.loglog(sizes, list(points.values()), "o-", label=name)
+    axes.set(xlabel="rows", ylabel="seconds", title=f"Kernel PCA of MNIST, {K} components")
+    axes.grid(True, which="both", alpha=0.3)
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, help="sections to run")
+    parser.add_argument("--full", action="store_true", help="with 60 000 rows exact and a million approximate")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw seconds against rows, log-log")
+    parser.add_argument("--task", nargs="+", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore", PreimageWarning)
+    if arguments.task:
+        name, *rest = arguments.task
+        print(json.dumps(TASKS[name](*rest)))
+        return
+    results = {"machine": machine()}
+    for name in arguments.only or SECTIONS:
+        results[name] = SECTIONS[name](arguments.full)
+        if arguments.json:
+            arguments.json.write_text(json.dumps(results, indent=2) + "\n")
+    show(results)
+    if arguments.plot:
+        plot(results, arguments.plot)
+
+
+if __name__ == "__main__":
+    main()

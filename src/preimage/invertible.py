@@ -1,0 +1,174 @@
+"""Kernel PCA on explicit features σ(Wx + b) that is undone step by step (Gedon et al. 2023). No scikit-learn in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from preimage.kernels.geometry import squared_distances
+
+REFINEMENTS = 20  # steps of the phase decoder; it stops earlier where phases no longer move
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Principal components of feature vectors: mean μ (r,), orthonormal axes (r, q), eigenvalues and their total."""
+
+    mean: np.ndarray
+    axes: np.ndarray
+    eigenvalues: np.ndarray
+    total: float
+
+    @classmethod
+    def of(cls, features: np.ndarray, n_components: int | float | None) -> Components:
+        """By the covariance if features are fewer than rows, else by the Gram matrix."""
+        mean = features.mean(axis=0)
+        centred = features - mean
+        wide = centred.shape[1] > centred.shape[0]
+        values, vectors = scipy.linalg.eigh(centred @ centred.T if wide else centred.T @ centred, check_finite=False)
+        values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
+        total = float(np.square(centred).sum(dtype=float))
+        if not total > 0:
+            raise ValueError("all rows are equal, so that there is no variance to decompose.")
+        # With the covariance even directions of round-off have an axis, and with all of them nothing is lost.
+        available = int(np.sum(values > len(values) * np.finfo(values.dtype).eps * values[0])) if wide else len(values)
+        q = _count(values[:available], total, n_components)
+        axes = centred.T @ (vectors[:, :q] / np.sqrt(values[:q])) if wide else vectors[:, :q]
+        largest = axes[np.abs(axes).argmax(axis=0), np.arange(q)]
+        return cls(
+            mean, np.ascontiguousarray(axes * np.where(largest < 0, -1, 1)).astype(axes.dtype), values[:q], total
+        )
+
+    def codes(self, features: np.ndarray) -> np.ndarray:
+        """Coordinates along the axes."""
+        return (features - self.mean) @ self.axes
+
+    def expand(self, codes: np.ndarray) -> np.ndarray:
+        """The feature vectors with these coordinates."""
+        return codes @ self.axes.T + self.mean
+
+
+def _count(values: np.ndarray, total: float, n_components) -> int:
+    if n_components is None:
+        return len(values)
+    if isinstance(n_components, float):
+        reached = np.cumsum(values) >= n_components * total
+        return int(np.argmax(reached)) + 1 if reached.any() else len(values)
+    return min(n_components, len(values))
+
+
+@dataclass(frozen=True, eq=False)
+class InvertibleMap:
+    """x ↦ σ(W(x − x̄) + b) ↦ code, and both ways back.
+
+    Parameters
+    ----------
+    center, weights, offsets, activation
+        x̄ (d,), W (r, d), b (r,) and σ.
+    components
+        Of the features of the training rows.
+    ridge
+        λ of the last step back.
+    """
+
+    center: np.ndarray
+    weights: np.ndarray
+    offsets: np.ndarray
+    activation: Any
+    components: Components
+    ridge: float
+
+    @property
+    def scale(self) -> float:
+        """The factor of the features."""
+        return self.activation.scale(len(self.offsets))
+
+    def arguments(self, X) -> np.ndarray:
+        """A = W(x − x̄) + b (eq. 2a)."""
+        return (X - self.center) @ self.weights.T + self.offsets
+
+    def features(self, X) -> np.ndarray:
+        """σ(a), scaled (eq. 2b)."""
+        return self.scale * self.activation(self.arguments(X))
+
+    def codes(self, X) -> np.ndarray:
+        """Z = P(σ(a) − μ) (eq. 2c)."""
+        return self.components.codes(self.features(X))
+
+    def filter(self, X) -> np.ndarray:
+        """The three steps undone, with the bypass of the rows themselves (eq. 4a–c)."""
+        arguments = self.arguments(X)
+        codes = self.components.codes(self.scale * self.activation(arguments))
+        return self._undo(codes, self.activation.bypass(arguments))
+
+    def _undo(self, codes: np.ndarray, bypass: np.ndarray) -> np.ndarray:
+        values = self.components.expand(codes) / self.scale
+        return self.center + (self.activation.inverse(values, bypass) - self.offsets) @ self.linear_inverse
+
+    @cached_property
+    def linear_inverse(self) -> np.ndarray:
+        """W(W⊤W + λI)⁻¹, shape (r, d): a @ it solves min ‖Wx − a‖² + λ‖x‖²; directions of round-off drop out."""
+        values, vectors = scipy.linalg.eigh(self.weights.T @ self.weights, check_finite=False)
+        floor = len(values) * np.finfo(values.dtype).eps * values[-1]
+        damped = np.where(values > floor, 1 / np.maximum(values + self.ridge, floor), 0)
+        return self.weights @ ((vectors * damped) @ vectors.T).astype(self.weights.dtype)
+
+    def with_ridge(self, ridge: float) -> InvertibleMap:
+        """The same map with another λ."""
+        return replace(self, ridge=ridge)
+
+
+@dataclass(frozen=True, eq=False)
+class Decoder:
+    """From a code alone to a point: the nearest known code lends its point as an anchor.
+
+    Where the activation has a quadrature (the sine), a code predicts a complex number ĉ for every feature, linearly,
+    as the components predict the feature itself. Its phase against the anchor's, Δ, says how far the point lies along
+    the feature's direction, and its amplitude |ĉ| how much that is worth:
+
+        δ = argmin Σⱼ |ĉⱼ| (wⱼᵀδ − Δⱼ)² + λ‖δ‖²,  x̂ = anchor + δ,
+
+    re-anchored until the phases rest. Else the anchor lends its bypass, and the three steps are undone.
+    """
+
+    map: InvertibleMap
+    points: np.ndarray
+    codes: np.ndarray
+    regression: np.ndarray | None
+
+    @classmethod
+    def of(cls, mapping: InvertibleMap, X) -> Decoder:
+        """A decoder that knows the rows of X."""
+        codes = mapping.codes(X)
+        if not hasattr(mapping.activation, "quadrature"):
+            return cls(mapping, X, codes, None)
+        other = mapping.activation.quadrature(mapping.arguments(X))
+        design = np.column_stack([codes, np.ones(len(codes), dtype=codes.dtype)])
+        return cls(mapping, X, codes, scipy.linalg.lstsq(design, other, check_finite=False)[0])
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray:
+        anchors = self.points[np.argmin(squared_distances(codes, self.codes), axis=1)]
+        if self.regression is None:
+            return self.map._undo(codes, self.map.activation.bypass(self.map.arguments(anchors)))
+        return self._follow_phases(codes, anchors)
+
+    def _follow_phases(self, codes: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        sine = self.map.components.expand(codes) / self.map.scale
+        cosine = codes @ self.regression[:-1] + self.regression[-1]  # type: ignore[index]
+        amplitude = np.hypot(sine, cosine)
+        worth = amplitude.mean(axis=1, keepdims=True)
+        worth = amplitude / np.where(worth > 0, worth, 1)
+        phase = np.arctan2(sine, cosine)
+        Z, spread = np.array(Z), np.sqrt(np.var(self.points, axis=0).sum()) or 1.0
+        for _ in range(REFINEMENTS):
+            gap = phase - self.map.arguments(Z)
+            gap -= 2 * np.pi * np.rint(gap / (2 * np.pi))
+            step = (worth * gap) @ self.map.linear_inverse
+            Z += step
+            if np.linalg.norm(step, axis=1).max() <= 1e-6 * spread:
+                break
+        return Z

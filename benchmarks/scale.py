@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import warnings
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -110,10 +111,8 @@ def in_fresh_process(task, *arguments):
 
 def measured(function):
     """Seconds, and the rise of the peak of resident memory in bytes, of one call."""
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
-    except OSError:
-        pass
     before, start = _status("VmRSS"), time.perf_counter()
     result = function()
     return {"seconds": time.perf_counter() - start, "rise": _status("VmHWM") - before}, result

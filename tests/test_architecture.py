@@ -22,6 +22,8 @@ ROOMS = [
     "eigen",
     "landmarks",
     "features",
+    "activations",
+    "invertible",
     "expansion",
     "decomposition",
     "approximate",

@@ -110,16 +110,23 @@ class InvertibleMap:
         return self.center + (self.activation.inverse(values, bypass) - self.offsets) @ self.linear_inverse
 
     @cached_property
+    def gram_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenpairs of W⊤W, which serve every λ."""
+        return scipy.linalg.eigh(self.weights.T @ self.weights, check_finite=False)
+
+    @cached_property
     def linear_inverse(self) -> np.ndarray:
         """W(W⊤W + λI)⁻¹, shape (r, d): a @ it solves min ‖Wx − a‖² + λ‖x‖²; directions of round-off drop out."""
-        values, vectors = scipy.linalg.eigh(self.weights.T @ self.weights, check_finite=False)
+        values, vectors = self.gram_pairs
         floor = len(values) * np.finfo(values.dtype).eps * values[-1]
         damped = np.where(values > floor, 1 / np.maximum(values + self.ridge, floor), 0)
         return self.weights @ ((vectors * damped) @ vectors.T).astype(self.weights.dtype)
 
     def with_ridge(self, ridge: float) -> InvertibleMap:
         """The same map with another λ."""
-        return replace(self, ridge=ridge)
+        other = replace(self, ridge=ridge)
+        other.__dict__["gram_pairs"] = self.gram_pairs  # known already
+        return other
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,15 @@
+"""Reduced sets: a batch of expansions over many points, written over few (Burges 1996; Schölkopf et al. 1998, §4.3).
+
+Vectors Ψₖ = Σᵢ wₖᵢ φ(xᵢ) that share their points are replaced by Ψ̂ₖ = Σⱼ bₖⱼ φ(zⱼ) with m points zⱼ, again shared, so
+that Σₖ ‖Ψₖ − Ψ̂ₖ‖² is small (Schölkopf et al. 1998, eq. 4.2). What the vectors answer then costs m kernel values a point.
+"""
+
+from __future__ import annotations
+
+from preimage.reduced.base import Method, ReducedSet
+from preimage.reduced.compression import compress
+from preimage.reduced.greedy import Greedy
+from preimage.reduced.selection import Selection
+from preimage.reduced.sets import as_method, choose, reduced_set
+
+__all__ = ["Greedy", "Method", "ReducedSet", "Selection", "as_method", "choose", "compress", "reduced_set"]

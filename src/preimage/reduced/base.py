@@ -1,0 +1,128 @@
+"""What a reduced set is, and the orthonormal basis that both methods grow point by point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import scipy.linalg
+
+from preimage import progress, tiles
+from preimage.expansion import Expansion
+from preimage.kernels import Kernel
+
+FLOOR = 1e-10  # a point whose image lies nearer to the span than this (squared, relative to k(z, z)) adds nothing
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedSet:
+    """Vectors over few points, and what that costs.
+
+    Attributes
+    ----------
+    expansion : Expansion
+        The vectors over the new points; over fewer than asked for, where those span all there is.
+    errors : array of shape (n_points,)
+        √(Σₖ ‖Ψₖ − Ψ̂ₖ‖² / Σₖ ‖Ψₖ‖²) for the sizes 1, 2, …, n_points of the method; never increasing. Only the largest
+        size is polished, so that the last step may be a large one.
+    """
+
+    expansion: Expansion
+    errors: np.ndarray
+
+    @property
+    def error(self) -> float:
+        """The relative error of the expansion."""
+        return float(self.errors[-1])
+
+
+class Method(Protocol):
+    """A way to a reduced set."""
+
+    def check(self, kernel: Kernel) -> None:
+        """Refuse a kernel that lacks what this method needs, with a sentence."""
+
+    def reduce(self, expansion: Expansion, n_points: int) -> ReducedSet:
+        """The vectors over at most ``n_points`` points."""
+
+
+class Image(NamedTuple):
+    """What the growth must know of the image φ(z) of a point."""
+
+    values: np.ndarray  # k(z, xᵢ)
+    inside: np.ndarray  # its coordinates ⟨eⱼ, φ(z)⟩ in the basis
+    own: float  # k(z, z)
+
+
+class Growth:
+    """An orthonormal basis e₁, e₂, … of the span of chosen images φ(zⱼ), and what of the vectors lies outside of it.
+
+    It is a partial Cholesky decomposition whose pivots are chosen by the vectors: with K_ZZ = LLᵀ the basis is
+    e = L⁻¹φ(Z), the vectors have the coordinates cₖⱼ = ⟨Ψₖ, eⱼ⟩ in it, their least-squares weights are B = cL⁻¹, and the
+    squared error falls by Σₖ cₖⱼ² with point j.
+    """
+
+    def __init__(self, expansion: Expansion, n_points: int):
+        n, q = expansion.points.shape[0], len(expansion)
+        self.kernel, self.X, self.W = expansion.kernel, expansion.points, expansion.weights.astype(float, copy=False)
+        self.left = np.array(expansion.inner_points(), dtype=float)  # ⟨Ψₖ − Ψ̂ₖ, φ(xᵢ)⟩
+        self.diagonal = np.asarray(self.kernel.diagonal(self.X), dtype=float)
+        self.missing = self.diagonal.copy()  # squared distance of φ(xᵢ) to the span
+        self.total = max(float(np.sum(self.left * self.W)), np.finfo(float).tiny)
+        self.basis = np.empty((n_points, n))  # ⟨eⱼ, φ(xᵢ)⟩
+        self.L = np.zeros((n_points, n_points))
+        self.c = np.empty((q, n_points))
+        self.size = 0
+
+    def gains(self) -> np.ndarray:
+        """By how much each point xᵢ would lower the squared error: Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(xᵢ)⟩² / (its ``missing``)."""
+        new = self.missing > FLOOR * self.diagonal
+        return np.divide(np.square(self.left).sum(axis=0), self.missing, out=np.zeros_like(self.missing), where=new)
+
+    def image(self, i: int) -> Image:
+        """The image of the expansion's own point i."""
+        values = tiles.cross(self.kernel, self.X[i : i + 1], self.X)[0].astype(float, copy=False)
+        return Image(values, self.basis[: self.size, i], float(self.diagonal[i]))
+
+    def image_of(self, z: np.ndarray, Z: np.ndarray) -> Image:
+        """The image of any point z (one row), Z being the points taken so far."""
+        values = tiles.cross(self.kernel, z, self.X)[0].astype(float, copy=False)
+        inside = np.zeros(0)
+        if self.size:
+            factor, products = self.L[: self.size, : self.size], self.kernel(z, Z)[0].astype(float, copy=False)
+            inside = scipy.linalg.solve_triangular(factor, products, lower=True, check_finite=False)
+        return Image(values, inside, float(self.kernel.diagonal(z)[0]))
+
+    def direction(self, image: Image) -> tuple[float, np.ndarray]:
+        """The distance of an image to the span, and ⟨Ψₖ, e⟩ for the direction e in which it lies beyond it."""
+        beyond2 = image.own - image.inside @ image.inside
+        if beyond2 <= FLOOR * image.own:
+            return 0.0, np.zeros(len(self.W))
+        beyond = float(np.sqrt(beyond2))
+        return beyond, (self.W @ image.values - self.c[:, : self.size] @ image.inside) / beyond
+
+    def add(self, image: Image) -> bool:
+        """Take an image into the span; False where it lies in it already."""
+        j, (beyond, along) = self.size, self.direction(image)
+        if not beyond:
+            return False
+        self.L[j, :j], self.L[j, j], self.c[:, j] = image.inside, beyond, along
+        self.basis[j] = (image.values - image.inside @ self.basis[:j]) / beyond
+        self.left -= np.outer(along, self.basis[j])
+        self.missing = np.maximum(self.missing - np.square(self.basis[j]), 0)
+        self.size += 1
+        progress.report("reduced set", self.size, len(self.L))
+        return True
+
+    def weights(self) -> np.ndarray:
+        """B = cL⁻¹, the least-squares weights of the vectors on the points taken, shape (q, size)."""
+        factor, c = self.L[: self.size, : self.size], self.c[:, : self.size]
+        return scipy.linalg.solve_triangular(factor, c.T, trans="T", lower=True, check_finite=False).T.copy()
+
+    def errors(self) -> np.ndarray:
+        """Relative errors for all sizes; where the points ran out, the last one goes on."""
+        falls = np.square(self.c[:, : self.size]).sum(axis=0) / self.total
+        left = np.sqrt(np.maximum(1 - np.cumsum(falls), 0))
+        return np.append(left, np.full(len(self.L) - self.size, left[-1] if self.size else 1.0))
+

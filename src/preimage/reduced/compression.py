@@ -1,0 +1,64 @@
+"""A kernel PCA over few points."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import scipy.linalg
+
+from preimage import tiles
+from preimage.decomposition import Decomposition
+from preimage.expansion import Expansion
+from preimage.reduced.base import ReducedSet
+from preimage.reduced.sets import reduced_set
+from preimage.scales import spread_rows
+
+ROWS = 2000  # rows from which the deviations along the axes are taken
+
+
+def compress(model: Decomposition, n_points: int, *, method="auto") -> tuple[Decomposition, np.ndarray]:
+    """A kernel PCA over ``n_points`` points, and the relative error for every size up to that.
+
+    The mean φ̄ and the axes σₖVₖ, σₖ the standard deviation of the codes along them, are reduced together: their summed
+    squared error is the mean squared error of the projections φ̄ + Σₖ βₖVₖ. The axes found are then made orthonormal
+    again, each moved as little as can be, V̂ ← (V̂V̂ᵀ)^(−1/2) V̂ (Löwdin 1950), so that the result is a kernel PCA like
+    any other.
+    """
+    if n_points < model.n_components:
+        raise ValueError(
+            f"n_points={n_points} is less than the {model.n_components} components, which need as many points at least."
+        )
+    deviations = model.codes(spread_rows(model.inputs, ROWS)).std(axis=0)
+    found = reduced_set(_mean_and_axes(model, deviations), n_points, method=method)
+    return _rebuilt(model, found, deviations), found.errors
+
+
+def _mean_and_axes(model: Decomposition, deviations: np.ndarray) -> Expansion:
+    weights = np.vstack([model.mean_weights, (model.alphas * deviations).T])
+    return Expansion(model.kernel, model.points, weights)
+
+
+def _rebuilt(model: Decomposition, found: ReducedSet, deviations: np.ndarray) -> Decomposition:
+    points, dtype = found.expansion.points, model.alphas.dtype
+    gram = tiles.gram(model.kernel, points).astype(float, copy=False)
+    mean, axes = found.expansion.weights[0].astype(float), found.expansion.weights[1:] / deviations[:, None]
+    axes = _inverse_square_root(axes @ gram @ axes.T) @ axes
+    kept = {field.name: getattr(model, field.name) for field in fields(Decomposition)}
+    return Decomposition(
+        **kept
+        | {
+            "points": points,
+            "alphas": np.ascontiguousarray(axes.T, dtype=dtype),
+            "mean_weights": mean.astype(dtype),
+            "offsets": (axes @ gram @ mean).astype(dtype),
+            "mean_norm2": float(mean @ gram @ mean),
+        }
+    )
+
+
+def _inverse_square_root(matrix: np.ndarray) -> np.ndarray:
+    values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
+    if values[0] <= len(values) * np.finfo(float).eps * values[-1]:
+        raise ValueError("so few points cannot tell all components apart: compress to more of them.")
+    return (vectors / np.sqrt(values)) @ vectors.T

@@ -1,0 +1,145 @@
+"""Reduced sets by optimisation: each new point a pre-image of what is left, then all of them polished together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+
+from preimage.expansion import Expansion
+from preimage.kernels import Kernel, require
+from preimage.preimages.base import dense_rows, refuse_precomputed
+from preimage.preimages.descent import Descent
+from preimage.preimages.objective import spread
+from preimage.reduced.base import FLOOR, Growth, ReducedSet
+from preimage.reduced.misfit import Misfit
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """One point after the other where the residual is largest, then L-BFGS on all points and weights together.
+
+    A new point is a pre-image of what is left, free of sign and scale: it maximises Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(z)⟩² / ρ²(z), ρ² the
+    squared distance of φ(z) to the span of the points before it, which is what it lowers the error by once all weights
+    are refitted. It starts at the points of the expansion where that is largest. At the end the weights are eliminated
+    from Σₖ ‖Ψₖ − Σⱼ bₖⱼφ(zⱼ)‖² (Schölkopf et al. 1998, eq. 4.2) and the rest is minimised over all points together.
+
+    Parameters
+    ----------
+    steps : int
+        Descent steps for a new point; 0 takes the best point of the expansion.
+    n_starts : int
+        Points of the expansion from which they start.
+    polish : int
+        L-BFGS iterations on all points together at the end; 0 leaves the greedy set.
+    tol : float
+        Polishing stops where an iteration lowers the squared relative error by less than this fraction of it.
+    """
+
+    steps: int = 10
+    n_starts: int = 2
+    polish: int = 100
+    tol: float = 1e-4
+
+    def __post_init__(self):
+        if self.steps < 0 or self.n_starts < 1 or self.polish < 0 or not self.tol > 0:
+            raise ValueError("Greedy needs steps ≥ 0, n_starts ≥ 1, polish ≥ 0 and tol > 0.")
+
+    def check(self, kernel: Kernel) -> None:
+        """A gradient is needed."""
+        refuse_precomputed(kernel, "Greedy")
+        require(kernel, "Greedy", "gradient", "diagonal_gradient", serve="Selection() serves any kernel.")
+
+    def reduce(self, expansion: Expansion, n_points: int) -> ReducedSet:
+        """Optimised points and their weights."""
+        dtype = expansion.weights.dtype
+        dense = Expansion(expansion.kernel, dense_rows(expansion.points), expansion.weights)
+        Z, growth = self._grow(dense, n_points)
+        weights, errors = growth.weights(), growth.errors()
+        if self.polish and growth.size:
+            Z, weights, errors[-1] = self._polished(dense, Z, weights, errors[-1])
+        return ReducedSet(Expansion(expansion.kernel, Z.astype(dtype), weights.astype(dtype)), errors)
+
+    def _grow(self, expansion: Expansion, n_points: int) -> tuple[np.ndarray, Growth]:
+        growth, Z = Growth(expansion, n_points), np.empty((n_points, expansion.points.shape[1]))
+        length = spread(expansion.points)
+        for j in range(n_points):
+            gains = growth.gains()
+            starts = np.argsort(gains)[::-1][: self.n_starts]
+            if gains[starts[0]] <= 0:
+                break
+            Z[j], image = expansion.points[starts[0]], growth.image(int(starts[0]))
+            if self.steps:
+                objective = _Gain(growth, Z[:j], length, gains[starts])
+                found, values, _, _ = Descent(memory=4, max_steps=self.steps).run(objective, expansion.points[starts])
+                z = found[np.argmin(values)][None, :]
+                moved = growth.image_of(z, Z[:j])
+                if np.sum(np.square(growth.direction(moved)[1])) > gains[starts[0]]:
+                    Z[j], image = z[0], moved
+            if not growth.add(image):
+                break
+        return Z[: growth.size], growth
+
+    def _polished(self, expansion: Expansion, Z, weights, error):
+        """The set after L-BFGS where that made it better, else as it was."""
+        misfit, (m, d) = Misfit(expansion), Z.shape
+        done = scipy.optimize.minimize(
+            lambda flat: _flattened(misfit(flat.reshape(m, d))),
+            Z.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": self.polish, "maxcor": 10, "gtol": 0.0, "ftol": 0.0},
+            callback=_Stop(self.tol),
+        )
+        moved = done.x.reshape(m, d)
+        fitted = misfit.weights(moved)
+        reached = misfit.error(moved, fitted)
+        return (moved, fitted, reached) if reached < error else (Z, weights, error)
+
+
+class _Stop:
+    """End L-BFGS where the value falls by less than a fraction of itself, twice in a row (one step may be a poor one)."""
+
+    def __init__(self, tol: float):
+        self.tol, self.last, self.weak = tol, np.inf, 0
+
+    def __call__(self, intermediate_result) -> None:
+        value = intermediate_result.fun
+        self.weak = self.weak + 1 if self.last - value < self.tol * abs(value) else 0
+        self.last = value
+        if self.weak == 2:
+            raise StopIteration
+
+
+def _flattened(found: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
+    return found[0], found[1].ravel()
+
+
+class _Gain:
+    """Minus the fall of the squared error if z were taken, −Σₖ ⟨Rₖ, φ(z)⟩² / ρ²(z), for a batch of points z.
+
+    Rₖ = Ψₖ − Σⱼ bₖⱼφ(zⱼ) is what is left of the vectors, and ρ²(z) = k(z, z) − k_Z(z)ᵀK_ZZ⁻¹k_Z(z) the squared distance
+    of φ(z) to the span of the points taken.
+    """
+
+    def __init__(self, growth: Growth, Z: np.ndarray, length: float, scale: np.ndarray):
+        self.kernel, self.spread, self.scale = growth.kernel, length, scale
+        self.n, self.factor = growth.X.shape[0], growth.L[: growth.size, : growth.size]
+        self.points = np.concatenate([growth.X, Z])
+        self.weights = np.hstack([growth.W, -growth.weights()])
+
+    def __call__(self, Z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        values = self.kernel(Z, self.points)
+        known = values[:, self.n :]
+        inside = scipy.linalg.cho_solve((self.factor, True), known.T, check_finite=False).T
+        own = self.kernel.diagonal(Z)
+        beyond2 = own - np.einsum("ij,ij->i", known, inside)
+        beyond2 = np.where(beyond2 > FLOOR * own, beyond2, np.nan)  # a step into the span is refused
+        products = values @ self.weights.T
+        gain = np.square(products).sum(axis=1) / beyond2
+        pulls = products @ self.weights
+        pulls[:, self.n :] += gain[:, None] * inside
+        gradient = 2 * self.kernel.gradient(Z, self.points, pulls) - gain[:, None] * self.kernel.diagonal_gradient(Z)
+        return -gain, -gradient / beyond2[:, None], np.full(len(Z), np.nan)

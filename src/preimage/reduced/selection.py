@@ -1,0 +1,36 @@
+"""Reduced sets without optimisation: some of the expansion's own points, with weights refitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage.expansion import Expansion
+from preimage.kernels import Kernel
+from preimage.reduced.base import Growth, ReducedSet
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Points of the expansion by pivoted Cholesky, weights by least squares; for any kernel.
+
+    The pivot is the point that lowers the error of the vectors most, Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(x)⟩² / ‖φ(x) − its projection‖²
+    (orthogonal least squares, Chen, Billings & Luo 1989), and not the one that is farthest from the span. It takes n
+    kernel values a point and, once, n² of them.
+    """
+
+    def check(self, kernel: Kernel) -> None:
+        """Any kernel will do."""
+
+    def reduce(self, expansion: Expansion, n_points: int) -> ReducedSet:
+        """Points of the expansion and their weights."""
+        growth, chosen = Growth(expansion, n_points), []
+        for _ in range(n_points):
+            gains = growth.gains()
+            best = int(np.argmax(gains))
+            if gains[best] <= 0 or not growth.add(growth.image(best)):
+                break
+            chosen.append(best)
+        weights = growth.weights().astype(expansion.weights.dtype, copy=False)
+        return ReducedSet(Expansion(expansion.kernel, expansion.points[chosen], weights), growth.errors())

@@ -1,0 +1,74 @@
+"""``reduced_set``: the names and rules by which a method is chosen, and the checks before any work."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preimage.expansion import Expansion
+from preimage.kernels import Kernel, Precomputed, knows
+from preimage.kernels.base import is_number
+from preimage.reduced.base import Method, ReducedSet
+from preimage.reduced.greedy import Greedy
+from preimage.reduced.selection import Selection
+
+NAMES = {"greedy": Greedy, "selection": Selection}
+
+
+def as_method(method) -> Method:
+    """A method from what users type: an object with ``reduce``, or a name."""
+    if isinstance(method, str):
+        if method not in NAMES:
+            raise ValueError(f"unknown reduced-set method {method!r}; the names are auto, {', '.join(NAMES)}.")
+        return NAMES[method]()
+    if isinstance(method, type) or not hasattr(method, "reduce"):
+        raise TypeError(f"method must be a name or a method object such as Greedy(), not {method!r}.")
+    return method
+
+
+def choose(kernel: Kernel) -> Method:
+    """``Greedy`` where the kernel has a gradient, else ``Selection``."""
+    return Greedy() if knows(kernel, "gradient") and not isinstance(kernel, Precomputed) else Selection()
+
+
+def reduced_set(expansion: Expansion, n_points: int, *, method="auto") -> ReducedSet:
+    """The vectors of an expansion over ``n_points`` points.
+
+    Parameters
+    ----------
+    expansion : Expansion
+        A batch of vectors that share points. The sum of their squared errors is made small, so a vector counts by its
+        norm.
+    n_points : int
+        At most the number of points of the expansion; with as many, the expansion itself is returned.
+    method : "auto", name or method object
+        :class:`Greedy` (optimised points; the default where the kernel has a gradient) or :class:`Selection` (points of
+        the expansion itself, for any kernel).
+
+    Returns
+    -------
+    ReducedSet
+        The new expansion, and the relative error for every size up to ``n_points``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, reduced_set
+    >>> from preimage.kernels import Gaussian
+    >>> X = np.random.default_rng(0).standard_normal((200, 2))
+    >>> mean = Expansion(Gaussian(1.0), X, np.full((1, 200), 1 / 200))
+    >>> found = reduced_set(mean, 5)
+    >>> found.expansion.points.shape, bool(found.error < 0.01)
+    ((5, 2), True)
+    """
+    chosen = choose(expansion.kernel) if isinstance(method, str) and method == "auto" else as_method(method)
+    chosen.check(expansion.kernel)
+    size = expansion.points.shape[0]
+    if not is_number(n_points) or n_points != int(n_points):
+        raise TypeError(f"n_points must be a whole number, not {n_points!r}.")
+    if not 1 <= n_points <= size:
+        raise ValueError(f"n_points must lie between 1 and the {size} points of the expansion, not {n_points}.")
+    if not np.isfinite(expansion.weights).all():
+        raise ValueError("the expansion has weights that are infinite or not numbers.")
+    if n_points == size:
+        return ReducedSet(expansion, np.append(Selection().reduce(expansion, size).errors[:-1], 0.0))
+    return chosen.reduce(expansion, int(n_points))

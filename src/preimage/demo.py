@@ -29,6 +29,7 @@ def run(out: Path, seed: int) -> tuple[list[Row], Path]:
     from preimage.datasets import load_digits
     from preimage.noise import GaussianNoise
 
+    out.mkdir(parents=True, exist_ok=True)  # before the work, so that a wrong place is told at once
     images = load_digits().X
     order = np.random.default_rng(seed).permutation(len(images))
     train, clean = images[order[:N_TRAIN]], images[order[N_TRAIN : N_TRAIN + N_TEST]]
@@ -107,7 +108,6 @@ def _draw(pictures: dict[str, np.ndarray], out: Path) -> Path:
             axis.imshow(image.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
             axis.set(xticks=[], yticks=[])
         line[0].set_ylabel(name.replace(" (", "\n("), rotation=0, ha="right", va="center", fontsize=9)
-    out.mkdir(parents=True, exist_ok=True)
     path = out / "digits.png"
     unfinished = out / ".digits.png"
     figure.savefig(unfinished, format="png", dpi=120)

@@ -43,7 +43,7 @@ def test_it_is_centred_over_all_rows_and_not_over_the_landmarks():
     X = np.concatenate([rows(300, 2), 4 + rows(30, 2, seed=1)])
     landmarks = X[::3]  # a third of them, from both clusters
     model = KernelPCA(4, kernel=Gaussian(2.0), approximation=Nystrom(landmarks)).fit(X)
-    np.testing.assert_allclose(model.transform(X).mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(model.transform(X).mean(axis=0), 0, atol=1e-10)
     assert np.abs(model.transform(landmarks).mean(axis=0)).max() > 1e-4
 
 

@@ -10,17 +10,21 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from preimage.chunks import Chunks as Chunks
     from preimage.estimators import InvertibleKernelPCA as InvertibleKernelPCA
+    from preimage.estimators import KernelKMeans as KernelKMeans
     from preimage.estimators import KernelPCA as KernelPCA
     from preimage.expansion import Expansion as Expansion
     from preimage.preimages import find_preimage as find_preimage
+    from preimage.reduced import reduced_set as reduced_set
 
 # Where each public name lives; it is imported when it is first used, so that `import preimage` costs nothing.
 _HOMES = {
     "Chunks": "preimage.chunks",
     "Expansion": "preimage.expansion",
     "InvertibleKernelPCA": "preimage.estimators",
+    "KernelKMeans": "preimage.estimators",
     "KernelPCA": "preimage.estimators",
     "find_preimage": "preimage.preimages",
+    "reduced_set": "preimage.reduced",
 }
 _ROOMS = (
     "activations",
@@ -31,9 +35,11 @@ _ROOMS = (
     "features",
     "kernels",
     "landmarks",
+    "machines",
     "noise",
     "preimages",
     "progress",
+    "reduced",
     "scales",
     "tiles",
 )

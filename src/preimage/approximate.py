@@ -16,9 +16,12 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from preimage import progress, tiles
+from preimage.components import Components
 from preimage.decomposition import Decomposition, count_components
 from preimage.exceptions import PoorApproximationWarning
-from preimage.features import Moments, NystromMap
+from preimage.expansion import Explicit
+from preimage.features import FeatureMap, Moments, NystromMap
+from preimage.fourier import FourierMap
 
 SAMPLE = 2000  # rows kept for methods that learn from examples and for diagnostics
 POOR = 0.1  # squared residual of an axis, relative to its squared eigenvalue, from which we warn
@@ -36,8 +39,8 @@ class Approximate(Decomposition):
         Σ (k(x, x) − ‖f(x)‖²) / Σ k(x, x) over all rows seen: what no combination of the features can express.
     """
 
-    features: NystromMap
-    moments: Moments
+    features: Any
+    moments: Moments | None
     trace_error: float
 
     def held_out_error(self, X) -> float:
@@ -47,9 +50,42 @@ class Approximate(Decomposition):
         return max(0.0, 1 - expressed / float(np.sum(self.kernel.diagonal(X), dtype=float)))
 
 
+@dataclass(frozen=True, eq=False)
+class Spectral(Approximate):
+    """Kernel PCA on random Fourier features, whose vectors are coordinates and no expansions.
+
+    ``alphas`` and ``mean_weights`` are the axes and the mean in the coordinates of the features, ``points`` are rows of
+    the training set, and ``trace_error`` is ‖K − FFᵀ‖ / ‖K‖ on them (Frobenius): random features miss no trace.
+    """
+
+    def _features(self, X):
+        return (self.features(X[rows]) for rows in tiles.row_blocks(X.shape[0], 24 * self.features.width))
+
+    def codes(self, X) -> np.ndarray:
+        return np.concatenate([F @ self.alphas for F in self._features(X)]) - self.offsets
+
+    def products(self, X) -> tuple[np.ndarray, np.ndarray]:
+        products = np.concatenate([F @ np.column_stack([self.alphas, self.mean_weights]) for F in self._features(X)])
+        return products[:, :-1], products[:, -1]
+
+    def expand(self, codes: np.ndarray) -> Explicit:  # type: ignore[override]
+        return self._explicit(codes @ self.alphas.T + self.mean_weights, codes)
+
+    @property
+    def axes(self) -> Explicit:  # type: ignore[override]
+        return self._explicit(self.alphas.T)
+
+    @property
+    def mean(self) -> Explicit:  # type: ignore[override]
+        return self._explicit(self.mean_weights[None, :])
+
+    def _explicit(self, coordinates: np.ndarray, codes: np.ndarray | None = None) -> Explicit:
+        return Explicit(self.kernel, self.points, self.features, coordinates, codes)
+
+
 def accumulate(features, blocks: Iterable[Any], moments: Moments | None = None, total: int | None = None) -> Moments:
     """Moments of all rows in the blocks, added to those given."""
-    row_bytes = 3 * 8 * features.landmarks.shape[0]
+    row_bytes = 3 * 8 * features.width
     for block in blocks:
         for rows in tiles.row_blocks(block.shape[0], 4 * row_bytes):
             new = Moments.of(features, block[rows])
@@ -60,13 +96,59 @@ def accumulate(features, blocks: Iterable[Any], moments: Moments | None = None, 
     return moments
 
 
-def decompose(features: NystromMap, moments: Moments, sample, n_components, *, center: bool = True) -> Approximate:
+def decompose(features: FeatureMap, moments: Moments, sample, n_components, *, center: bool = True) -> Approximate:
     """Kernel PCA from the moments of the features; ``sample`` holds some of the rows, for what the moments lack."""
+    build: Any = _spectral if isinstance(features, FourierMap) else _on_landmarks
+    return build(features, moments, sample, n_components, center)
+
+
+def decompose_wide(features: FourierMap, X, sample, n_components, *, center: bool = True) -> Spectral:
+    """The same for more features than rows, by the Gram matrix of the rows; it keeps no moments to go on from."""
+    F = features(X)
+    found = Components.of(F if center else np.vstack([F, -F]), n_components)
+    values = found.eigenvalues if center else found.eigenvalues / 2
+    variance = found.total if center else found.total / 2
+    return spectral_model(features, None, sample, values, found.axes, found.mean, variance)
+
+
+def _spectral(features: FourierMap, moments: Moments, sample, n_components, center: bool) -> Spectral:
+    mean, scatter = (moments.mean, moments.scatter) if center else (np.zeros_like(moments.mean), moments.second())
+    with tiles.single_threaded_blas():
+        spectrum, axes = scipy.linalg.eigh(scatter, driver="evd", check_finite=False)
+    spectrum, axes = spectrum[::-1], axes[:, ::-1]
+    variance = moments.trace - moments.n * float(mean @ mean)
+    q = count_components(spectrum, moments.n, moments.trace, variance, n_components)
+    return spectral_model(features, moments, sample, spectrum[:q], axes[:, :q], mean, variance)
+
+
+def spectral_model(features: FourierMap, moments, sample, values, axes, mean, variance: float) -> Spectral:
+    """The model with these axes, given in the coordinates of the features."""
+    dtype, F = features.frequencies.dtype, features(sample)
+    gram = tiles.gram(features.kernel, sample)
+    return Spectral(
+        kernel=features.kernel,
+        points=sample,
+        eigenvalues=values.astype(dtype),
+        alphas=np.ascontiguousarray(_fix_signs(axes, axes), dtype=dtype),
+        mean_weights=mean.astype(dtype),
+        offsets=(_fix_signs(axes, axes).T @ mean).astype(dtype),
+        mean_norm2=float(mean @ mean),
+        total_variance=variance,
+        residuals=np.zeros(len(values)),
+        inputs=sample,
+        features=features,
+        moments=moments,
+        trace_error=float(np.linalg.norm(gram - F @ F.T) / np.linalg.norm(gram)),
+    )
+
+
+def _on_landmarks(features: NystromMap, moments: Moments, sample, n_components, center: bool) -> Approximate:
     mean, scatter = features.finish(moments.mean, moments.scatter)
     trace_error = max(0.0, 1 - (np.trace(scatter) + moments.n * mean @ mean) / moments.trace)
     if not center:
         scatter, mean = scatter + moments.n * np.outer(mean, mean), np.zeros_like(mean)
-    spectrum, axes = scipy.linalg.eigh(scatter, check_finite=False)
+    with tiles.single_threaded_blas():
+        spectrum, axes = scipy.linalg.eigh(scatter, driver="evd", check_finite=False)
     spectrum, axes = spectrum[::-1], axes[:, ::-1]
     missed = _Missed(features, sample, moments.n)
     variance = moments.trace - moments.n * (mean @ mean + (missed.mean() if center else 0.0))

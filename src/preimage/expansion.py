@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from preimage import tiles
+from preimage import scikit, tiles
 from preimage.kernels import Kernel
 from preimage.kernels.base import is_number
 
@@ -37,6 +37,16 @@ class Expansion:
                 f"an expansion over {self.points.shape[0]} points needs weights of shape "
                 f"(vectors, {self.points.shape[0]}), not {np.shape(self.weights)}."
             )
+
+    @staticmethod
+    def from_sklearn(model: Any) -> Expansion:
+        """The vectors of a fitted kernel machine of scikit-learn: SVC, SVR, OneClassSVM, KernelRidge, Gaussian process.
+
+        One vector a target, or a pair of classes in the order of :class:`preimage.scikit.Dual`; the intercepts are left
+        out (:func:`preimage.machines.from_sklearn` keeps them).
+        """
+        kernel, points, weights, _ = scikit.read(model)
+        return Expansion(kernel, points, weights)
 
     def __len__(self) -> int:
         """The number of vectors."""
@@ -121,6 +131,69 @@ class Expansion:
     def _refuse_other_kernel(self, other: Expansion) -> None:
         if self.kernel != other.kernel:
             raise ValueError(f"the two expansions live in different feature spaces: {self.kernel} and {other.kernel}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Explicit:
+    """A batch of vectors of an explicit feature space, Ψⱼ = cⱼ with ⟨Ψ, φ(x)⟩ = cᵀf(x).
+
+    It answers the same questions as an :class:`Expansion`. Its points carry nothing; they are known points of input
+    space, where a way back looks for neighbours.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel that the features approximate, with f(x)ᵀf(x) = k(x, x).
+    points : array of shape (n, d)
+    features : callable
+        f, with ``gradient(X, coordinates)`` where it can be differentiated.
+    coordinates : array of shape (m, width)
+    codes : array of shape (m, q), optional
+        Codes of the model that made them.
+    """
+
+    kernel: Kernel
+    points: Any
+    features: Any
+    coordinates: np.ndarray
+    codes: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    def __getitem__(self, which) -> Explicit:
+        codes = None if self.codes is None else np.atleast_2d(self.codes[which])
+        return replace(self, coordinates=np.atleast_2d(self.coordinates[which]), codes=codes)
+
+    def __mul__(self, factor: float) -> Explicit:
+        return replace(self, coordinates=factor * self.coordinates, codes=None)
+
+    __rmul__ = __mul__
+
+    def inner(self, X) -> np.ndarray:
+        """⟨Ψⱼ, φ(xᵢ)⟩ for all vectors j and all rows i of X, shape (m, rows)."""
+        blocks = tiles.row_blocks(X.shape[0], 4 * self.coordinates[:1].nbytes)
+        return np.hstack([self.coordinates @ self.features(X[rows]).T for rows in blocks])
+
+    def inner_points(self) -> np.ndarray:
+        """⟨Ψⱼ, φ(xᵢ)⟩ with the known points."""
+        return self.inner(self.points)
+
+    def norm2(self) -> np.ndarray:
+        """‖Ψⱼ‖²."""
+        return np.square(self.coordinates).sum(axis=1)
+
+    def inner_paired(self, X) -> np.ndarray:
+        """⟨Ψⱼ, φ(xⱼ)⟩: row j of X with vector j."""
+        return np.einsum("ji,ji->j", self.features(X), self.coordinates)
+
+    def gradient(self, X) -> np.ndarray:
+        """∇ₓ⟨Ψⱼ, φ(x)⟩ at x = row j of X."""
+        return self.features.gradient(X, self.coordinates)
+
+    def distances2(self, X) -> np.ndarray:
+        """‖Ψⱼ − φ(xᵢ)‖², shape (m, rows)."""
+        return np.maximum(self.norm2()[:, None] + self.kernel.diagonal(X) - 2 * self.inner(X), 0)
 
 
 def _stack(X, Y):

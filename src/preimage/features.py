@@ -12,11 +12,12 @@ import numpy as np
 import scipy.linalg
 
 from preimage import tiles
+from preimage.fourier import RandomFourier
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
 from preimage.landmarks import RPCholesky
 
-__all__ = ["FeatureMap", "Moments", "Nystrom", "NystromMap", "as_approximation"]
+__all__ = ["FeatureMap", "Moments", "Nystrom", "NystromMap", "RandomFourier", "as_approximation"]
 
 WELL_CONDITIONED = 1e-6  # smallest to largest eigenvalue from which sums of raw kernel columns keep nine digits
 
@@ -25,6 +26,10 @@ class FeatureMap(Protocol):
     """A map to coordinates whose moments give a kernel PCA."""
 
     kernel: Kernel
+
+    @property
+    def width(self) -> int:
+        """The number of columns summed."""
 
     def __call__(self, X) -> np.ndarray:
         """f(x) for every row, shape (rows, r)."""
@@ -101,11 +106,17 @@ class NystromMap:
     def on(cls, kernel: Kernel, landmarks) -> NystromMap:
         """The map on given landmarks; directions of round-off are dropped."""
         gram = tiles.gram(kernel, landmarks).astype(float, copy=False)
-        values, vectors = scipy.linalg.eigh(gram, check_finite=False)
+        with tiles.single_threaded_blas():  # threads that wait for a busy core cost more than they win
+            values, vectors = scipy.linalg.eigh(gram, driver="evd", check_finite=False)
         eps = np.finfo(tiles.value_dtype(landmarks, landmarks)).eps
         kept = values > len(values) * eps * values[-1]
         well = bool(values[0] > max(WELL_CONDITIONED, len(values) * eps) * values[-1])
         return cls(kernel, landmarks, vectors[:, kept] / np.sqrt(values[kept]), well)
+
+    @property
+    def width(self) -> int:
+        """The number of landmarks."""
+        return self.landmarks.shape[0]
 
     def __call__(self, X) -> np.ndarray:
         return tiles.cross(self.kernel, X, self.landmarks).astype(float, copy=False) @ self.root
@@ -146,6 +157,10 @@ class Moments:
         mean = columns.mean(axis=0)
         columns -= mean
         return cls(len(columns), mean, columns.T @ columns, float(np.sum(features.kernel.diagonal(X), dtype=float)))
+
+    def second(self) -> np.ndarray:
+        """Σ ccᵀ, not centred."""
+        return self.scatter + self.n * np.outer(self.mean, self.mean)
 
     def __add__(self, other: Moments) -> Moments:
         n, gap = self.n + other.n, other.mean - self.mean

@@ -64,7 +64,7 @@ class RPCholesky:
     ----------
     n_rows : int, optional
         Draw from a uniform subsample of so many rows; by default as many as a quarter of the memory budget
-        (``working_memory``) holds, m numbers a row.
+        (``working_memory``) holds, m numbers a row, and no more than 20m.
     tol : float
         Stop before m landmarks where they miss no more than this fraction of the trace.
     """
@@ -73,7 +73,7 @@ class RPCholesky:
     tol: float = 1e-13
 
     def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
-        n_rows = self.n_rows or max(int(tiles.working_bytes() / 4 / (8 * m)), 4 * m)
+        n_rows = self.n_rows or max(min(int(tiles.working_bytes() / 4 / (8 * m)), 20 * m), 4 * m)
         rows = Uniform().choose(kernel, X, n_rows, rng)
         return rows[pivots(kernel, rows, min(m, rows.shape[0]), rng, self.tol)]
 
@@ -115,6 +115,6 @@ def _accept(H: np.ndarray, rng: np.random.Generator) -> list[int]:
 
 def _new_rows(kernel: Kernel, X, new: np.ndarray, known: np.ndarray, H: np.ndarray) -> np.ndarray:
     """Rows of the factor for new pivots: L⁻¹ (K_new − K̂_new), H = LLᵀ."""
-    rows = tiles.cross(kernel, X[new], X).astype(float, copy=False)
+    rows = tiles.cross(kernel, X, X[new]).astype(float, copy=False).T
     rows -= known[:, new].T @ known
     return scipy.linalg.solve_triangular(np.linalg.cholesky(H), rows, lower=True, check_finite=False)

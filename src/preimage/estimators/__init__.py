@@ -1,6 +1,7 @@
 """Estimators with scikit-learn's conventions, one class a file."""
 
 from preimage.estimators.invertible import InvertibleKernelPCA
+from preimage.estimators.kernel_kmeans import KernelKMeans
 from preimage.estimators.kernel_pca import KernelPCA
 
-__all__ = ["InvertibleKernelPCA", "KernelPCA"]
+__all__ = ["InvertibleKernelPCA", "KernelKMeans", "KernelPCA"]

@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from preimage import tiles, validation
 from preimage.activations import as_activation
-from preimage.invertible import Components, Decoder, InvertibleMap
+from preimage.components import Components
+from preimage.invertible import Decoder, InvertibleMap
 from preimage.kernels.base import is_number
 
 RIDGES = tuple(10.0 ** (exponent / 2) for exponent in range(-8, 5))  # relative to the mean eigenvalue of W⊤W

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from preimage import chunks, decomposition, eigen, features, kernels, preimages, scales, validation
+from preimage import chunks, decomposition, eigen, features, kernels, preimages, reduced, scales, validation
 from preimage.approximate import Approximate
 from preimage.decomposition import Decomposition, Exact, Projection
 from preimage.estimators.streaming import StreamingMixin
@@ -135,6 +137,20 @@ class KernelPCA(
         if isinstance(self.kernel_, Precomputed) and diagonal is None:
             raise ValueError("score_samples with a precomputed kernel needs k(x, x) of every row: pass diagonal=.")
         return -self.decomposition_.residual(X, diagonal)
+
+    def compress(self, n_points, *, method="auto") -> KernelPCA:
+        """A fitted copy whose axes and mean are expansions over ``n_points`` points (Schölkopf et al. 1998, §4.3).
+
+        Its ``transform``, its projections and the ways back that start from them take ``n_points`` kernel values a row.
+        ``compression_errors_`` holds the relative error of a projection for every size, see
+        :class:`preimage.reduced.ReducedSet`; ``method`` is one of :mod:`preimage.reduced`.
+        """
+        check_is_fitted(self)
+        model, errors = reduced.compress(self.decomposition_, n_points, method=method)
+        small = copy(self)
+        small._adopt(model, validation.generator(self.random_state))
+        small.compression_errors_ = errors
+        return small
 
     @property
     def components_(self) -> Expansion:

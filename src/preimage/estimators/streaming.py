@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from preimage import approximate, chunks, features, kernels, scales, tiles, validation
+from preimage import approximate, chunks, features, kernels, preimages, scales, tiles, validation
 from preimage.approximate import Approximate
 from preimage.decomposition import Decomposition
+from preimage.fourier import FourierMap, RandomFourier
 
 FLOATS = [np.float64, np.float32]
 ENOUGH = 50_000  # rows of a stream from which landmarks and length scales are taken
@@ -40,6 +41,7 @@ class StreamingMixin:
     decomposition_: Decomposition
     n_features_in_: int
     _check_way_back: Callable[[kernels.Kernel], None]
+    _method: Callable[[kernels.Kernel, str], preimages.Method]
     _adopt: Callable[[Decomposition, np.random.Generator], None]
 
     @available_if(_is_approximate)
@@ -54,8 +56,9 @@ class StreamingMixin:
             known = isinstance(model, Approximate)
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=not known)
             if isinstance(model, Approximate):
-                moments = approximate.accumulate(model.features, [X], model.moments)
-                sample = _join(model.inputs, model.moments.n, X, X.shape[0], rng)
+                seen = _moments(model)
+                moments = approximate.accumulate(model.features, [X], seen)
+                sample = _join(model.inputs, seen.n, X, X.shape[0], rng)
                 self._adopt_moments(model.features, moments, sample, rng)
             else:
                 self._fit_approximate(X, rng)
@@ -73,10 +76,11 @@ class StreamingMixin:
                 "the two estimators have different landmarks or kernels: fit both with the same Nystrom(points) and "
                 "a kernel whose parameters are numbers."
             )
+        mine, others = _moments(ours), _moments(theirs)
         rng = validation.generator(self.random_state)
-        sample = _join(ours.inputs, ours.moments.n, theirs.inputs, theirs.moments.n, rng)
+        sample = _join(ours.inputs, mine.n, theirs.inputs, others.n, rng)
         with validation.unchanged_on_failure(self):
-            self._adopt_moments(ours.features, ours.moments + theirs.moments, sample, rng)
+            self._adopt_moments(ours.features, mine + others, sample, rng)
         return self
 
     def _fit_stream(self, X, rng: np.random.Generator) -> None:
@@ -98,6 +102,11 @@ class StreamingMixin:
     def _fit_approximate(self, X, rng: np.random.Generator) -> None:
         """Fit on rows in memory."""
         feature_map = self._prepare(X, rng)
+        if isinstance(feature_map, FourierMap) and feature_map.width > X.shape[0]:
+            q = validation.check_component_number(self.n_components, X.shape[0], self.center)
+            model = approximate.decompose_wide(feature_map, X, _some(X, rng), q, center=self.center)
+            self._adopt(model, rng)
+            return
         moments = approximate.accumulate(feature_map, [X], total=X.shape[0])
         self._adopt_moments(feature_map, moments, _some(X, rng), rng)
 
@@ -106,6 +115,8 @@ class StreamingMixin:
         approximation.check(kernel)
         validation.check_kernel_takes(kernel, X)
         self._check_way_back(kernel)
+        if isinstance(approximation, RandomFourier):
+            preimages.refuse_explicit(self._method(kernel, "denoise"))
         return approximation.prepare(scales.resolve(kernel, X), X, rng)
 
     def _adopt_moments(self, feature_map, moments, sample, rng) -> None:
@@ -131,6 +142,15 @@ class StreamingMixin:
             with suppress(FileNotFoundError):
                 partial.unlink()
         return np.load(target, mmap_mode="r")
+
+
+def _moments(model: Approximate) -> features.Moments:
+    if model.moments is None:
+        raise ValueError(
+            "this model was fitted on fewer rows than features, by their Gram matrix, and cannot take more rows: "
+            "fit it on more rows than features first, or take fewer features."
+        )
+    return model.moments
 
 
 def _fill(codes: np.ndarray, rows: chunks.Chunks, model: Decomposition):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preimage.expansion import Expansion
+from preimage.expansion import Expansion, Explicit
 from preimage.kernels import Kernel, Precomputed, knows
 from preimage.preimages.base import Method, Preimages, WayBack
 from preimage.preimages.conformal import Conformal
@@ -31,6 +31,7 @@ __all__ = [
     "as_method",
     "choose",
     "find_preimage",
+    "refuse_explicit",
 ]
 
 NAMES = {
@@ -44,6 +45,7 @@ NAMES = {
     "nearest": Nearest,
 }
 ON_CODES = (Learned, Conformal)
+ON_WEIGHTS = (FixedPoint, OneStep)  # methods that need an expansion over points
 
 
 def as_method(method) -> Method:
@@ -79,12 +81,25 @@ def choose(kernel: Kernel, task: str) -> Method:
     return Distance() if task == "denoise" and knows(kernel, "profile", "inverse") else Learned()
 
 
-def find_preimage(expansion: Expansion, method="auto", *, starts=None, random_state: int = 0) -> Preimages:
+def refuse_explicit(method: Method) -> None:
+    """Refuse methods that weigh points, for vectors of random features, which have none."""
+    if isinstance(method, ON_WEIGHTS):
+        raise ValueError(
+            f"{type(method).__name__} needs an expansion over points, which random features do not have: "
+            "take Distance(), Gradient(), Learned() or Conformal()."
+        )
+
+
+def _choose_for(expansion: Expansion | Explicit) -> Method:
+    return Gradient() if isinstance(expansion, Explicit) else choose(expansion.kernel, "expansion")
+
+
+def find_preimage(expansion: Expansion | Explicit, method="auto", *, starts=None, random_state: int = 0) -> Preimages:
     """Points of input space for anybody's expansion.
 
     Parameters
     ----------
-    expansion : Expansion
+    expansion : Expansion or Explicit
         A batch of vectors of feature space.
     method : "auto", name or method object
         Methods that work on codes (``Learned``, ``Conformal``) need a fitted model and are refused.
@@ -94,7 +109,9 @@ def find_preimage(expansion: Expansion, method="auto", *, starts=None, random_st
         Seed of methods that draw.
     """
     automatic = isinstance(method, str) and method == "auto"
-    chosen = choose(expansion.kernel, "expansion") if automatic else as_method(method)
+    chosen = _choose_for(expansion) if automatic else as_method(method)
+    if isinstance(expansion, Explicit):
+        refuse_explicit(chosen)
     if isinstance(chosen, ON_CODES):
         raise TypeError(
             f"{type(chosen).__name__} maps codes of a fitted model and cannot read a bare expansion: "

@@ -25,7 +25,7 @@ class Iterated:
     pull: float = 0.0
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
-        first = self._starts(targets) if starts is None else np.asarray(starts, dtype=targets.weights.dtype)
+        first = self._starts(targets) if starts is None else np.asarray(starts, dtype=targets.points.dtype)
         objective = FeatureDistance(targets, self.pull, first)
         best = _Best(*self.descent.run(objective, objective.approach(first)))
         best.converged &= self._reached(targets, best)

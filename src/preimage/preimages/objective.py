@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from preimage import tiles
@@ -23,18 +25,23 @@ class FeatureDistance:
     * any other kernel: not known.
     """
 
-    def __init__(self, targets: Expansion, pull: float = 0.0, anchor: np.ndarray | None = None):
+    def __init__(self, targets: Any, pull: float = 0.0, anchor: np.ndarray | None = None):
         self.targets, self.kernel = targets, targets.kernel
-        self.points, self.weights = dense_rows(targets.points), targets.weights
+        self.points = dense_rows(targets.points)
         self.norm2 = targets.norm2()
         self.pull, self.anchor = pull, anchor
         self.spread = spread(self.points)
         self.scale = self.norm2 + float(np.abs(self.kernel.diagonal(self.points)).mean())
-        self._family = {"distance": self._radial, "inner": self._dot}.get(str(self.kernel.argument), self._general)
+        families = {"distance": self._radial, "inner": self._dot}
+        self._family = families.get(str(self.kernel.argument)) if isinstance(targets, Expansion) else None
 
     def __call__(self, Z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        parts = tiles.map_rows(lambda s: self._family(Z[s], rows[s]), len(rows), 6 * self.weights[0].nbytes)
-        value, gradient, curvature = (np.concatenate(part) for part in zip(*parts, strict=True))
+        if self._family is None:
+            value, gradient, curvature = self._general(Z, rows)
+        else:
+            row_bytes = 6 * Z.itemsize * len(self.points)
+            parts = tiles.map_rows(lambda s: self._family(Z[s], rows[s]), len(rows), row_bytes)  # type: ignore[misc]
+            value, gradient, curvature = (np.concatenate(part) for part in zip(*parts, strict=True))
         value = value + self.norm2[rows]
         if self.pull and self.anchor is not None:
             gap = Z - self.anchor[rows]
@@ -44,7 +51,7 @@ class FeatureDistance:
         return value, gradient, curvature
 
     def _radial(self, Z, rows):
-        kernel, weights = self.kernel, self.weights[rows]
+        kernel, weights = self.kernel, self.targets.weights[rows]
         distances = squared_distances(Z, self.points)
         value = kernel.diagonal(Z) - 2 * np.einsum("ij,ij->i", weights, kernel.profile(distances))
         pulls = -weights * kernel.derivative(distances)
@@ -53,7 +60,7 @@ class FeatureDistance:
         return value, gradient, 4 * np.where(total > WEAK * size, total, size)
 
     def _dot(self, Z, rows):
-        kernel, weights = self.kernel, self.weights[rows]
+        kernel, weights = self.kernel, self.targets.weights[rows]
         products, squares = inner_products(Z, self.points), squared_norms(Z)
         value = kernel.profile(squares) - 2 * np.einsum("ij,ij->i", weights, kernel.profile(products))
         own = kernel.derivative(squares)
@@ -61,9 +68,9 @@ class FeatureDistance:
         return value, gradient, np.where(own > 0, 2 * own, np.nan)
 
     def _general(self, Z, rows):
-        kernel, weights = self.kernel, self.weights[rows]
-        value = kernel.diagonal(Z) - 2 * np.einsum("ij,ij->i", weights, kernel(Z, self.points))
-        gradient = kernel.diagonal_gradient(Z) - 2 * kernel.gradient(Z, self.points, weights)
+        targets = self.targets[rows]
+        value = self.kernel.diagonal(Z) - 2 * targets.inner_paired(Z)
+        gradient = self.kernel.diagonal_gradient(Z) - 2 * targets.gradient(Z)
         return value, gradient, np.full(len(Z), np.nan)
 
     def approach(self, Z: np.ndarray) -> np.ndarray:
@@ -72,7 +79,7 @@ class FeatureDistance:
         Far from all points the weights w underflow together; scaled by the largest they still have a ratio, and one
         fixed-point step with them leads to the points nearest to the start.
         """
-        if self.kernel.argument != "distance" or not hasattr(self.kernel, "log_slope"):
+        if self._family is None or self.kernel.argument != "distance" or not hasattr(self.kernel, "log_slope"):
             return Z
         Z = np.array(Z)
         for rows in tiles.slices(len(Z), 256):
@@ -81,7 +88,7 @@ class FeatureDistance:
             peak = logs.max(axis=1, keepdims=True)
             lost = np.flatnonzero(peak[:, 0] < np.log(np.finfo(Z.dtype).tiny) / 2)
             if lost.size:
-                relative = np.abs(self.weights[rows][lost]) * np.exp(logs[lost] - peak[lost])
+                relative = np.abs(self.targets.weights[rows][lost]) * np.exp(logs[lost] - peak[lost])
                 size = relative.sum(axis=1, keepdims=True)
                 Z[rows.start + lost] = np.where(size > 0, relative @ self.points / np.where(size > 0, size, 1), 0)
         return Z

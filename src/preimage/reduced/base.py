@@ -59,8 +59,8 @@ class Growth:
     """An orthonormal basis e₁, e₂, … of the span of chosen images φ(zⱼ), and what of the vectors lies outside of it.
 
     It is a partial Cholesky decomposition whose pivots are chosen by the vectors: with K_ZZ = LLᵀ the basis is
-    e = L⁻¹φ(Z), the vectors have the coordinates cₖⱼ = ⟨Ψₖ, eⱼ⟩ in it, their least-squares weights are B = cL⁻¹, and the
-    squared error falls by Σₖ cₖⱼ² with point j.
+    e = L⁻¹φ(Z), the vectors have the coordinates cₖⱼ = ⟨Ψₖ, eⱼ⟩ in it, their least-squares weights are B = cL⁻¹, and
+    the squared error falls by Σₖ cₖⱼ² with point j.
     """
 
     def __init__(self, expansion: Expansion, n_points: int):
@@ -125,4 +125,3 @@ class Growth:
         falls = np.square(self.c[:, : self.size]).sum(axis=0) / self.total
         left = np.sqrt(np.maximum(1 - np.cumsum(falls), 0))
         return np.append(left, np.full(len(self.L) - self.size, left[-1] if self.size else 1.0))
-

@@ -23,29 +23,26 @@ class Greedy:
 
     A new point is a pre-image of what is left, free of sign and scale: it maximises Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(z)⟩² / ρ²(z), ρ² the
     squared distance of φ(z) to the span of the points before it, which is what it lowers the error by once all weights
-    are refitted. It starts at the points of the expansion where that is largest. At the end the weights are eliminated
+    are refitted. It starts at the point of the expansion where that is largest. At the end the weights are eliminated
     from Σₖ ‖Ψₖ − Σⱼ bₖⱼφ(zⱼ)‖² (Schölkopf et al. 1998, eq. 4.2) and the rest is minimised over all points together.
 
     Parameters
     ----------
     steps : int
         Descent steps for a new point; 0 takes the best point of the expansion.
-    n_starts : int
-        Points of the expansion from which they start.
     polish : int
         L-BFGS iterations on all points together at the end; 0 leaves the greedy set.
     tol : float
         Polishing stops where an iteration lowers the squared relative error by less than this fraction of it.
     """
 
-    steps: int = 10
-    n_starts: int = 2
+    steps: int = 5
     polish: int = 100
-    tol: float = 1e-4
+    tol: float = 1e-3
 
     def __post_init__(self):
-        if self.steps < 0 or self.n_starts < 1 or self.polish < 0 or not self.tol > 0:
-            raise ValueError("Greedy needs steps ≥ 0, n_starts ≥ 1, polish ≥ 0 and tol > 0.")
+        if self.steps < 0 or self.polish < 0 or not self.tol > 0:
+            raise ValueError("Greedy needs steps ≥ 0, polish ≥ 0 and tol > 0.")
 
     def check(self, kernel: Kernel) -> None:
         """A gradient is needed."""
@@ -67,16 +64,15 @@ class Greedy:
         length = spread(expansion.points)
         for j in range(n_points):
             gains = growth.gains()
-            starts = np.argsort(gains)[::-1][: self.n_starts]
-            if gains[starts[0]] <= 0:
+            best = int(np.argmax(gains))
+            if gains[best] <= 0:
                 break
-            Z[j], image = expansion.points[starts[0]], growth.image(int(starts[0]))
+            Z[j], image = expansion.points[best], growth.image(best)
             if self.steps:
-                objective = _Gain(growth, Z[:j], length, gains[starts])
-                found, values, _, _ = Descent(memory=4, max_steps=self.steps).run(objective, expansion.points[starts])
-                z = found[np.argmin(values)][None, :]
+                objective = _Gain(growth, Z[:j], length, gains[[best]])
+                z, _, _, _ = Descent(memory=4, max_steps=self.steps).run(objective, Z[j : j + 1])
                 moved = growth.image_of(z, Z[:j])
-                if np.sum(np.square(growth.direction(moved)[1])) > gains[starts[0]]:
+                if np.square(growth.direction(moved)[1]).sum() > gains[best]:
                     Z[j], image = z[0], moved
             if not growth.add(image):
                 break
@@ -100,7 +96,7 @@ class Greedy:
 
 
 class _Stop:
-    """End L-BFGS where the value falls by less than a fraction of itself, twice in a row (one step may be a poor one)."""
+    """End L-BFGS where the value falls by less than a fraction of itself, twice in a row as one step may be poor."""
 
     def __init__(self, tol: float):
         self.tol, self.last, self.weak = tol, np.inf, 0

@@ -1,0 +1,276 @@
+"""``KernelKMeans``: the estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from preimage import features, kernels, kmeans, preimages, scales, tiles, validation
+from preimage.expansion import Expansion
+from preimage.kernels import Kernel, Precomputed
+from preimage.kernels.base import is_number
+from preimage.preimages.base import Preimages
+
+FLOATS = [np.float64, np.float32]
+
+
+class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, validation.NestedParameters):
+    """k-means in feature space, with centroids that can be looked at.
+
+    Lloyd's steps, then moves of single points, the best first, as long as one lowers the inertia: they leave partitions
+    at which Lloyd's steps stand still.
+
+    Parameters
+    ----------
+    n_clusters : int
+        The number of clusters.
+    kernel : kernel object, name, callable or "precomputed"
+        See :mod:`preimage.kernels`.
+    init : "k-means++", "random" or array of shape (n_clusters, d)
+        Seeds: drawn far apart, drawn uniformly, or given as points, whose images are the first centroids.
+    n_init : int
+        The number of starts, of which the best is kept; given seeds are one start.
+    max_iter : int
+        The most Lloyd steps from one start; ``max_iter`` × ``n_clusters`` is the most moves.
+    tol : float
+        Lloyd's steps end where one lowers the inertia by less than this fraction of it.
+    approximation : None, int or approximation object
+        None is exact: the kernel matrix is stored where it fits, else recomputed by tiles. A number of landmarks, or
+        ``Nystrom(...)``, clusters explicit features of the rows instead, and the centroids are expansions over the
+        landmarks.
+    random_state : int, RandomState, Generator or None
+        Where seeds and landmarks are drawn from.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n,)
+        The cluster of every training row; 0 is the largest cluster.
+    centroids_ : Expansion
+        Σ_{i∈C} wᵢφ(xᵢ) / Σ_{i∈C} wᵢ, one vector a cluster.
+    inertia_ : float
+        Σᵢ wᵢ‖φ(xᵢ) − its centroid‖².
+    inertia_history_ : array
+        The inertia of the start, after every Lloyd step, and after every move; it never rises.
+    n_iter_ : int
+        Lloyd steps of the best start.
+    kernel_ : Kernel
+        The kernel with numbers for all its parameters.
+
+    Examples
+    --------
+    >>> from preimage import KernelKMeans
+    >>> from preimage.datasets import three_clusters
+    >>> X = three_clusters(random_state=0).X
+    >>> found = KernelKMeans(3, random_state=0).fit(X)
+    >>> found.centroid_preimages().points.shape
+    (3, 2)
+    """
+
+    _objects = {"kernel": kernels.as_kernel, "approximation": features.as_approximation}
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        kernel="gaussian",
+        init="k-means++",
+        n_init=4,
+        max_iter=300,
+        tol=1e-6,
+        approximation=None,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.approximation = approximation
+        self.random_state = random_state
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Cluster the rows of X (of the kernel matrix X where it is precomputed).
+
+        Rows of weight 0 have no part in it; they get the label of the nearest centroid.
+        """
+        with validation.unchanged_on_failure(self):
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+            weights = _sample_weights(sample_weight, X.shape[0])
+            self._check(X, weights)
+            self._fit(X, weights, validation.generator(self.random_state))
+        return self
+
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """The clusters of the training rows."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X):
+        """The nearest centroid of every row of X."""
+        return self._relative_distances2(self._rows(X)).argmin(axis=1)
+
+    def transform(self, X, diagonal=None):
+        """Distances in feature space of the rows to the centroids, shape (rows, n_clusters).
+
+        With a precomputed kernel the values k(x, x) of the rows must be given as ``diagonal``.
+        """
+        X = self._rows(X)
+        if isinstance(self.kernel_, Precomputed) and diagonal is None:
+            raise ValueError("transform with a precomputed kernel needs k(x, x) of every row: pass diagonal=.")
+        own = self.kernel_.diagonal(X) if diagonal is None else np.asarray(diagonal)
+        return np.sqrt(np.maximum(self._relative_distances2(X) + own[:, None], 0))
+
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """Fit, and return the distances of the training rows to the centroids."""
+        diagonal = np.diagonal(X) if isinstance(self._object("kernel"), Precomputed) else None
+        return self.fit(X, sample_weight=sample_weight).transform(X, diagonal)
+
+    def score(self, X, y=None):
+        """Minus the sum of squared distances of the rows to their nearest centroids."""
+        return -float(np.square(self.transform(X).min(axis=1)).sum())
+
+    def centroid_preimages(self, method="auto") -> Preimages:
+        """Points of input space whose images are nearest to the centroids (Kwok & Tsang 2003, §4.2).
+
+        ``method`` is a name or object of :mod:`preimage.preimages`.
+        """
+        check_is_fitted(self)
+        return preimages.find_preimage(self.centroids_, method)
+
+    def _fit(self, X, weights: np.ndarray, rng: np.random.Generator) -> None:
+        kept = np.flatnonzero(weights)
+        points = X if len(kept) == len(weights) else X[kept]
+        kernel = scales.resolve(kernels.as_kernel(self.kernel), _distinct(scales.spread_rows(points, scales.SAMPLE)))
+        if isinstance(kernel, Precomputed):
+            kernel, points = Precomputed(X), kept[:, None]
+        features_map = self._feature_map(kernel, points, rng)
+        gram = kmeans.gram(kernel, points) if features_map is None else kmeans.Features(features_map(points))
+        if self.n_clusters > 1 and kmeans.is_single_point(gram):
+            raise ValueError(
+                f"all rows are equal for this kernel, so that there are no {self.n_clusters} clusters among them: "
+                "check the data and the kernel's parameters."
+            )
+        starts = self._starts(gram, kernel, points, weights[kept], rng)
+        found = kmeans.cluster(gram, weights[kept], self.n_clusters, starts, max_iter=self.max_iter, tol=self.tol)
+        self._adopt(found, kernel, points, weights[kept], features_map)
+        self.labels_ = np.empty(len(weights), dtype=np.int32)
+        self.labels_[kept] = found.partition.labels
+        if len(kept) < len(weights):
+            rest = np.flatnonzero(weights == 0)
+            self.labels_[rest] = self._relative_distances2(X[rest]).argmin(axis=1)
+
+    def _feature_map(self, kernel: Kernel, points, rng):
+        approximation = features.as_approximation(self.approximation)
+        if approximation is None:
+            return None
+        approximation.check(kernel)
+        found = approximation.prepare(kernel, points, rng)
+        if not hasattr(found, "root"):
+            raise TypeError(
+                f"KernelKMeans needs landmarks: give a number of them, or Nystrom(...), not {approximation!r}."
+            )
+        return found
+
+    def _starts(self, gram, kernel: Kernel, points, weights, rng) -> list[Callable[[], np.ndarray]]:
+        """Functions that return labels to start from."""
+        if not isinstance(self.init, str):
+            seeds = self._seeds(kernel, points)
+            return [lambda: (kernel.diagonal(seeds) - 2 * tiles.cross(kernel, points, seeds)).argmin(axis=1)]
+        draw = kmeans.plus_plus if self.init == "k-means++" else kmeans.random
+        return [lambda: draw(gram, weights, self.n_clusters, rng)] * self.n_init
+
+    def _adopt(self, found: kmeans.Clustering, kernel: Kernel, points, weights, features_map) -> None:
+        part = found.partition
+        shares = np.zeros((self.n_clusters, len(weights)))
+        shares[part.labels, np.arange(len(weights))] = weights / part.masses[part.labels]
+        missed = 0.0
+        if isinstance(part.gram, kmeans.Features):  # means of features, turned into weights on the landmarks
+            shares = (shares @ part.gram.F) @ features_map.root.T
+            missed = float(weights @ (kernel.diagonal(points) - part.gram.diagonal))
+            points = features_map.landmarks
+        dtype = tiles.value_dtype(points, points)
+        self.kernel_ = kernel
+        self.centroids_ = Expansion(kernel, points, shares.astype(dtype, copy=False))
+        self._norms2 = part.norms2.astype(dtype)
+        self.inertia_history_ = found.history + missed
+        self.inertia_ = float(self.inertia_history_[-1])
+        self.n_iter_ = found.n_steps
+
+    def _relative_distances2(self, X) -> np.ndarray:
+        """Squared distances to the centroids but for k(x, x), which is the same for all of them."""
+        return self._norms2 - 2 * self.centroids_.inner(X).T
+
+    def _check(self, X, weights: np.ndarray) -> None:
+        for name, value in (("n_clusters", self.n_clusters), ("n_init", self.n_init), ("max_iter", self.max_iter)):
+            if not is_number(value) or value != int(value) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        if not is_number(self.tol) or self.tol < 0:
+            raise ValueError(f"tol must be a number of at least 0, not {self.tol!r}.")
+        n_rows = int(np.count_nonzero(weights))
+        if self.n_clusters > n_rows:
+            weighty = "" if n_rows == len(weights) else " of positive weight"
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than n_samples={n_rows}, the number of rows{weighty}."
+            )
+        kernel = kernels.as_kernel(self.kernel)
+        validation.check_kernel_takes(kernel, X)
+        if isinstance(kernel, Precomputed):
+            validation.check_kernel_matrix(X)
+        if isinstance(self.init, str) and self.init not in ("k-means++", "random"):
+            raise ValueError(f'init must be "k-means++", "random" or an array of points, not {self.init!r}.')
+
+    def _seeds(self, kernel: Kernel, points) -> np.ndarray:
+        """The points given as ``init``."""
+        if isinstance(kernel, Precomputed):
+            raise ValueError('a precomputed kernel knows no points but its own: give init="k-means++" or "random".')
+        seeds = check_array(self.init, dtype=FLOATS, input_name="init")
+        if seeds.shape != (self.n_clusters, points.shape[1]):
+            raise ValueError(
+                f"init must hold one point a cluster, shape {(self.n_clusters, points.shape[1])}, not {seeds.shape}."
+            )
+        return seeds.astype(points.dtype, copy=False)
+
+    def _rows(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        validation.check_kernel_takes(self.kernel_, X)
+        return X
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self._object("kernel"), Precomputed)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _sample_weights(sample_weight, n: int) -> np.ndarray:
+    """Weights as floats: 1 each where none are given; a sentence for those that make no sense."""
+    if sample_weight is None:
+        return np.ones(n)
+    weights = np.full(n, float(sample_weight)) if is_number(sample_weight) else np.asarray(sample_weight, dtype=float)
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight must hold one weight a row, shape ({n},), not {weights.shape}.")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must hold finite numbers that are not negative.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero everywhere: no row has a part in the clustering.")
+    return weights
+
+
+def _distinct(X):
+    """The rows without repetitions, so that a row given twice and a row that weighs double give the same scale."""
+    if sp.issparse(X):
+        ends = zip(X.indptr, X.indptr[1:], strict=False)
+        keys = [(X.indices[i:j].tobytes(), X.data[i:j].tobytes()) for i, j in ends]
+    else:
+        keys = [row.tobytes() for row in X]
+    return X[np.sort(list({key: number for number, key in enumerate(keys)}.values()))]

@@ -1,0 +1,91 @@
+"""Random Fourier features (Rahimi & Recht 2007): cosines and sines of frequencies that the kernel itself draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from preimage.kernels import Kernel, require
+from preimage.kernels.base import is_number
+
+
+@dataclass(frozen=True)
+class RandomFourier:
+    """f(x) = √(k(0)/r) [cos Wx, sin Wx] with the rows of W drawn from the kernel's spectral law.
+
+    Parameters
+    ----------
+    n_features : int
+        The number of features, two for each of the r = n_features/2 frequencies.
+    draw : "orthogonal" or "plain"
+        "plain" draws frequencies independently. "orthogonal" gives those of a block of d orthogonal directions, with
+        the lengths of independent ones: the same law for each, a lower error for all (Yu et al. 2016). Kernels that are
+        not functions of the Euclidean distance are drawn plainly.
+    """
+
+    n_features: int = 1000
+    draw: str = "orthogonal"
+
+    def __post_init__(self):
+        if not is_number(self.n_features) or self.n_features < 2 or self.n_features != int(self.n_features):
+            raise ValueError(f"n_features must be a whole number of at least 2, not {self.n_features!r}.")
+        if self.draw not in ("orthogonal", "plain"):
+            raise ValueError(f'draw must be "orthogonal" or "plain", not {self.draw!r}.')
+
+    def check(self, kernel: Kernel) -> None:
+        """Refuse kernels without a spectral law."""
+        serve = "Gaussian, Exponential, Laplacian, Matern and RationalQuadratic have them; Nystrom() serves any kernel."
+        require(kernel, "RandomFourier", "frequencies", serve=serve)
+
+    def prepare(self, kernel: Kernel, X, rng: np.random.Generator) -> FourierMap:
+        """Draw the frequencies."""
+        count, dim = int(self.n_features) // 2, X.shape[1]
+        weights = kernel.frequencies(count, dim, rng)
+        if self.draw == "orthogonal" and kernel.argument == "distance":
+            weights = np.linalg.norm(weights, axis=1)[:, None] * orthogonal_directions(count, dim, rng)
+        level = float(kernel.diagonal(np.zeros((1, dim)))[0])
+        return FourierMap(kernel, weights.astype(X.dtype), float(np.sqrt(level / count)))
+
+
+def orthogonal_directions(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    """N unit vectors, uniform each, orthogonal within blocks of dim."""
+    blocks = -(-n // dim)
+    Q, R = np.linalg.qr(rng.standard_normal((blocks, dim, dim)))
+    signs = np.sign(np.diagonal(R, axis1=1, axis2=2))  # makes the law of Q uniform
+    return (Q * signs[:, None, :]).transpose(0, 2, 1).reshape(-1, dim)[:n]
+
+
+@dataclass(frozen=True, eq=False)
+class FourierMap:
+    """f(x) = amplitude · [cos Wx, sin Wx]; f(x)ᵀf(x) is exactly k(x, x)."""
+
+    kernel: Kernel
+    frequencies: np.ndarray
+    amplitude: float
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        return 2 * len(self.frequencies)
+
+    def __call__(self, X) -> np.ndarray:
+        phases = np.asarray(X @ self.frequencies.T)
+        return self.amplitude * np.hstack([np.cos(phases), np.sin(phases)])
+
+    def gradient(self, X, coordinates: np.ndarray) -> np.ndarray:
+        """∇ₓ of f(x)ᵀc for row x of X with row c of the coordinates."""
+        phases = X @ self.frequencies.T
+        even, odd = np.split(coordinates, 2, axis=1)
+        return self.amplitude * (odd * np.cos(phases) - even * np.sin(phases)) @ self.frequencies
+
+    def columns(self, X) -> np.ndarray:
+        return self(X)
+
+    def finish(self, mean: np.ndarray, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return mean, scatter
+
+    def same_as(self, other: Any) -> bool:
+        same = isinstance(other, FourierMap) and self.kernel == other.kernel
+        return same and np.array_equal(self.frequencies, other.frequencies)

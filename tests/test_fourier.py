@@ -122,10 +122,7 @@ def test_explicit_vectors_answer_as_their_features_say():
     direction, gradient = rows(7, 3, seed=3), vectors.gradient(Z)
     steps, along = np.array([1e-3, 1e-4]), np.sum(gradient * direction, axis=1)
     remainders = [
-        np.linalg.norm(
-            vectors.inner_paired(Z + h * direction) - vectors.inner_paired(Z) - h * np.sum(gradient * direction, 1)
-        )
-        for h in steps
+        np.linalg.norm(vectors.inner_paired(Z + h * direction) - vectors.inner_paired(Z) - h * along) for h in steps
     ]
     assert np.log10(remainders[0] / remainders[1]) == pytest.approx(2, abs=0.05)
 

@@ -7,9 +7,7 @@ computed in tiles on all cores and decomposed in place, ``transform`` and ``inve
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from threading import Lock
@@ -27,8 +25,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import tiles
 from preimage.eigen import Dense, Eigenpairs, Lanczos, Solver
-from preimage.eigen.base import report
+from preimage.eigen.randomized import Randomized
 from preimage.kernels import Cosine, Function, Gaussian, Kernel, Linear, Polynomial, Sigmoid
+from preimage.kernels.pairwise import Pairwise
 from preimage.operators import Stored, Symmetric, choose_storage, gram_operator
 from preimage.validation import generator
 
@@ -308,62 +307,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return tags
 
 
-@dataclass(frozen=True)
-class Randomized:
-    """Eigenpairs of largest size from a random subspace (Halko, Martinsson & Tropp 2011, algorithms 4.4 and 5.3).
-
-    An orthonormal basis Q of A²ᑫ⁺¹Ω, Ω Gaussian with ``oversampling`` columns more than asked for, then the eigenpairs
-    of QᵀAQ. A large negative eigenvalue is returned, and not left out, so that an indefinite matrix shows.
-    """
-
-    power: int | str = "auto"
-    oversampling: int = 10
-
-    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
-        """The k eigenpairs of largest absolute eigenvalue."""
-        n = operator.shape[0]
-        default = 7 if k < 0.1 * n else 4
-        products = 2 * int(default if self.power == "auto" else self.power) + 1
-        basis = rng.standard_normal((n, min(n, k + self.oversampling))).astype(operator.dtype)
-        for _ in range(products):
-            basis = np.linalg.qr(operator @ basis)[0]
-        values, vectors = scipy.linalg.eigh(basis.T @ (operator @ basis))
-        largest = np.argsort(np.abs(values))[::-1][:k]
-        return report(operator, values[largest], basis @ vectors[:, largest], np.inf, products)
-
-
-@dataclass(frozen=True)
-class _Pairwise(Kernel):
-    """A function of two rows, called once a pair, with ``guard`` held."""
-
-    function: Callable[..., float]
-    guard: AbstractContextManager
-
-    positive_definite = False  # not known
-
-    def __call__(self, X, Y) -> np.ndarray:
-        values, xs, ys = np.zeros((X.shape[0], Y.shape[0])), _each_row(X), _each_row(Y)
-        with self.guard:
-            for i, x in enumerate(xs):
-                start = i if X is Y else 0
-                values[i, start:] = [self.function(x, y) for y in ys[start:]]
-        return values + np.triu(values, 1).T if X is Y else values
-
-    def diagonal(self, X) -> np.ndarray:
-        return np.array([self.function(x, x) for x in _each_row(X)], dtype=float)
-
-
-def _each_row(X) -> list:
-    """Rows as vectors; of a sparse matrix as matrices of one row."""
-    return [X[[i], :] if sp.issparse(X) else X[i] for i in range(X.shape[0])]
-
-
 def _as_kernel(function, params: dict, guard: AbstractContextManager) -> Kernel:
     """A callable as a kernel on matrices."""
     from sklearn.gaussian_process.kernels import Kernel as ProcessKernel  # slow to import
 
     call = partial(function, **params)
-    return Function(call) if isinstance(function, Kernel | ProcessKernel) else _Pairwise(call, guard)
+    return Function(call) if isinstance(function, Kernel | ProcessKernel) else Pairwise(call, guard)
 
 
 def _constant(value: float) -> Kernel:
@@ -372,7 +321,7 @@ def _constant(value: float) -> Kernel:
 
 def _rows(kernel: Kernel, X):
     """Rows as the kernel takes them: a function of two rows sees whole numbers as they are."""
-    return X if isinstance(kernel, _Pairwise) and X.dtype.kind in "iub" else _floating(X)
+    return X if isinstance(kernel, Pairwise) and X.dtype.kind in "iub" else _floating(X)
 
 
 def _kernel_matrix(X) -> np.ndarray:

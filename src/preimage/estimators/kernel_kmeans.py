@@ -122,7 +122,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if isinstance(self.kernel_, Precomputed) and diagonal is None:
             raise ValueError("transform with a precomputed kernel needs k(x, x) of every row: pass diagonal=.")
         own = self.kernel_.diagonal(X) if diagonal is None else np.asarray(diagonal)
-        return np.sqrt(np.maximum(self._relative_distances2(X) + own[:, None], 0))
+        distances2 = self._relative_distances2(X) + own[:, None]
+        rounding = 32 * np.finfo(distances2.dtype).eps * (np.abs(own)[:, None] + self._norms2)
+        return np.sqrt(np.where(distances2 > rounding, distances2, 0))
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """Fit, and return the distances of the training rows to the centroids."""

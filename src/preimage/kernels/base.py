@@ -63,6 +63,17 @@ def finite(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a finite number, not {value!r}.")
 
 
+def number(kernel: object, name: str) -> float:
+    """A parameter that must have become a number by now."""
+    value = getattr(kernel, name)
+    if is_number(value):
+        return float(value)
+    raise ValueError(
+        f"{kernel!r} has no number for its {name} yet: fit a model with it, or call "
+        "preimage.scales.resolve(kernel, X) to take one from data."
+    )
+
+
 class Kernel(ABC):
     """A function of two points, given on matrices of rows: ``kernel(X, Y)[i, j]`` = k(xᵢ, yⱼ)."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage.kernels.base import DotProduct, finite, positive
+from preimage.kernels.base import DotProduct, finite, number, positive
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,7 @@ class _Affine(DotProduct):
 
     @property
     def _gamma(self) -> float:
-        if self.gamma is None:
-            raise ValueError(
-                f"{self!r} has no number for its gamma yet: fit a model with it, or call "
-                "preimage.scales.resolve(kernel, X) to take 1/d from data."
-            )
-        return float(self.gamma)
+        return number(self, "gamma")
 
     def _affine(self, t) -> Any:
         return self._gamma * t + float(self.coef0)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from preimage.kernels.base import Kernel, positive
+from preimage.kernels.base import Kernel, number, positive
 from preimage.kernels.geometry import inner_products, squared_norms
 
 
@@ -28,12 +28,7 @@ class Laplacian(Kernel):
 
     @property
     def _gamma(self) -> float:
-        if self.gamma is None:
-            raise ValueError(
-                f"{self!r} has no number for its gamma yet: fit a model with it, or call "
-                "preimage.scales.resolve(kernel, X) to take 1/d from data."
-            )
-        return float(self.gamma)
+        return number(self, "gamma")
 
     def __call__(self, X, Y) -> np.ndarray:
         distances = cdist(X, Y, "cityblock").astype(np.result_type(X, Y), copy=False)

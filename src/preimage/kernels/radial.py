@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage.kernels.base import Radial, positive
+from preimage.kernels.base import Radial, number, positive
 
 
 def _clip(value, power: float = 1.0):
@@ -31,12 +31,7 @@ class _LengthScaled(Radial):
 
     @property
     def _scale(self) -> float:
-        if self.length_scale is None or isinstance(self.length_scale, str):
-            raise ValueError(
-                f"{self!r} has no number for its length_scale yet: fit a model with it, or call "
-                "preimage.scales.resolve(kernel, X) to take one from data."
-            )
-        return float(self.length_scale)
+        return number(self, "length_scale")
 
     @property
     def _c(self) -> float:

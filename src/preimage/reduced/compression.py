@@ -10,6 +10,7 @@ import scipy.linalg
 from preimage import tiles
 from preimage.decomposition import Decomposition
 from preimage.expansion import Expansion
+from preimage.kernels.base import is_number
 from preimage.reduced.base import ReducedSet
 from preimage.reduced.sets import reduced_set
 from preimage.scales import spread_rows
@@ -25,7 +26,9 @@ def compress(model: Decomposition, n_points: int, *, method="auto") -> tuple[Dec
     again, each moved as little as can be, V̂ ← (V̂V̂ᵀ)^(−1/2) V̂ (Löwdin 1950), so that the result is a kernel PCA like
     any other.
     """
-    if n_points < model.n_components:
+    if not isinstance(model.axes, Expansion):
+        raise TypeError("a model on random features has no points to compress: its cost is that of its features.")
+    if is_number(n_points) and n_points < model.n_components:
         raise ValueError(
             f"n_points={n_points} is less than the {model.n_components} components, which need as many points at least."
         )

@@ -1,0 +1,35 @@
+"""A random subspace: fast, inaccurate where eigenvalues fall slowly, and what scikit-learn's users may ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from preimage.eigen.base import Eigenpairs, report
+from preimage.operators import Symmetric
+
+
+@dataclass(frozen=True)
+class Randomized:
+    """Eigenpairs of largest size from a random subspace (Halko, Martinsson & Tropp 2011, algorithms 4.4 and 5.3).
+
+    An orthonormal basis Q of A²ᑫ⁺¹Ω, Ω Gaussian with ``oversampling`` columns more than asked for, then the eigenpairs
+    of QᵀAQ. A large negative eigenvalue is returned, and not left out, so that an indefinite matrix shows.
+    """
+
+    power: int | str = "auto"
+    oversampling: int = 10
+
+    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
+        """The k eigenpairs of largest absolute eigenvalue."""
+        n = operator.shape[0]
+        default = 7 if k < 0.1 * n else 4
+        products = 2 * int(default if self.power == "auto" else self.power) + 1
+        basis = rng.standard_normal((n, min(n, k + self.oversampling))).astype(operator.dtype)
+        for _ in range(products):
+            basis = np.linalg.qr(operator @ basis)[0]
+        values, vectors = scipy.linalg.eigh(basis.T @ (operator @ basis))
+        largest = np.argsort(np.abs(values))[::-1][:k]
+        return report(operator, values[largest], basis @ vectors[:, largest], np.inf, products)

@@ -1,0 +1,38 @@
+"""A kernel given as a function of two rows, as scikit-learn's users write it: one call a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from preimage.kernels.base import Kernel
+
+
+@dataclass(frozen=True)
+class Pairwise(Kernel):
+    """A function of two rows, called once a pair, with ``guard`` held."""
+
+    function: Callable[..., float]
+    guard: AbstractContextManager
+
+    positive_definite = False  # not known
+
+    def __call__(self, X, Y) -> np.ndarray:
+        values, xs, ys = np.zeros((X.shape[0], Y.shape[0])), _each_row(X), _each_row(Y)
+        with self.guard:
+            for i, x in enumerate(xs):
+                start = i if X is Y else 0
+                values[i, start:] = [self.function(x, y) for y in ys[start:]]
+        return values + np.triu(values, 1).T if X is Y else values
+
+    def diagonal(self, X) -> np.ndarray:
+        return np.array([self.function(x, x) for x in _each_row(X)], dtype=float)
+
+
+def _each_row(X) -> list:
+    """Rows as vectors; of a sparse matrix as matrices of one row."""
+    return [X[[i], :] if sp.issparse(X) else X[i] for i in range(X.shape[0])]

@@ -3,9 +3,10 @@
 * ``decode``: USPS digits 3 and 8, 30 components, σ = 0.3: a code decoded alone beside an input filtered with bypass;
 * ``s-curve``: mean squared error against the number of components, for 50 and 500 features, over seeds;
 * ``usps``: 1000 / 400 images, σ = 0.5, 30 000 features: error against the ridge, time and peak memory;
-* ``ecg``: three recordings, 70 / 30 splits, the constant mean beat beside every method.
+* ``ecg``: three recordings, 70 / 30 splits, the constant mean beat beside every method;
+* ``stack``: the S-curve by two such maps, one on the codes of the other.
 
-    python benchmarks/invertible.py [decode] [s-curve] [usps] [ecg] [--seeds 20] [--json FILE]
+    python benchmarks/invertible.py [decode] [s-curve] [usps] [ecg] [stack] [--seeds 20] [--json FILE]
 """
 
 import argparse
@@ -153,7 +154,32 @@ def ecg(seeds):
     return table
 
 
-PARTS = {"decode": decode, "s-curve": s_curves, "usps": usps_ridges, "ecg": ecg}
+def two_layers(first, q, gamma, train, seed):
+    """A second map on the codes of the first, undone before it; the first keeps ``first`` components."""
+    outer = invertible(first, 0.5, 500, 1.0, seed).fit(train).map_
+    codes = outer.codes(train)
+    scale = length_scale(codes, "median")
+    inner = invertible(q, gamma / (2 * scale**2), 500, 1.0, seed + 1000).fit(codes).map_
+    return lambda X: outer.undo(inner.filter(outer.codes(X)), outer.activation.bypass(outer.arguments(X)))
+
+
+def stack(seeds):
+    """The S-curve by one layer and by two, each at its best number of components."""
+    table = {}
+    for seed in range(seeds):
+        train, test = (s_curve(2000, noise=0.25, random_state=[seed, part]) for part in (0, 1))
+        for q in (4, 6, 8, 10, 14):
+            one = invertible(q, 0.5, 500, 1.0, seed).fit(train.X).denoise(test.X)
+            table.setdefault("one layer", {}).setdefault(q, []).append(mse(test.clean, one))
+            for first in (20, 60):
+                for gamma in (0.1, 0.5):
+                    two = two_layers(first, q, gamma, train.X, seed)(test.X)
+                    name = f"two layers, {first} between, γ {gamma:g}"
+                    table.setdefault(name, {}).setdefault(q, []).append(mse(test.clean, two))
+    return {name: {q: float(np.mean(v)) for q, v in row.items()} for name, row in table.items()}
+
+
+PARTS = {"decode": decode, "s-curve": s_curves, "usps": usps_ridges, "ecg": ecg, "stack": stack}
 
 
 def show(table):

@@ -129,15 +129,16 @@ def mnist(n, dtype=float):
 
 
 def million(n, folder):
-    """Rows of twenty clusters in 32 dimensions in an .npy file, written by blocks."""
+    """Rows of fifty clusters of unequal size (1/rank^1.5) in 32 dimensions in an .npy file, written by blocks."""
     path = Path(folder) / f"rows-{n}.npy"
     if not path.exists():
         rng = np.random.default_rng(0)
-        centres = 2 * rng.standard_normal((20, 32))
+        centres, sizes = 2 * rng.standard_normal((50, 32)), 1 / np.arange(1, 51) ** 1.5
         rows = np.lib.format.open_memmap(path, "w+", dtype=float, shape=(n, 32))
         for first in range(0, n, 50_000):
             size = min(50_000, n - first)
-            rows[first : first + size] = centres[rng.integers(20, size=size)] + rng.standard_normal((size, 32))
+            labels = rng.choice(50, size, p=sizes / sizes.sum())
+            rows[first : first + size] = centres[labels] + rng.standard_normal((size, 32))
         rows.flush()
     return path
 

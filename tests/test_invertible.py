@@ -9,8 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from preimage import InvertibleKernelPCA
 from preimage.activations import ReLU, Sine, as_activation
-from preimage.datasets import s_curve
 from preimage.components import Components
+from preimage.datasets import s_curve
 from preimage.kernels import Exponential, Gaussian, Laplacian, Matern, Polynomial, RationalQuadratic
 
 ACTIVATIONS = {"sine": Sine(), "wide sine": Sine(Gaussian(4.0)), "matern": Sine(Matern(2.0)), "relu": ReLU()}

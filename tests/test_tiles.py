@@ -301,3 +301,12 @@ def test_row_blocks_are_as_long_as_the_budget_allows():
 def test_a_stored_matrix_multiplies_as_it_would_by_itself(n, columns, threads):
     matrix, V = rows(n, n), np.random.default_rng(1).standard_normal((n, *columns))
     np.testing.assert_allclose(tiles.multiply_stored(matrix, V), matrix @ V, rtol=1e-10, atol=1e-11)
+
+
+def test_sparse_rows_beside_dense_ones():
+    X, Y = sparse_rows(30), rows(20, 12, seed=3) + 5
+    for kernel in (Gaussian(4.0), Matern(3.0, nu=1.5)):
+        expected = kernel(X.toarray(), Y)
+        np.testing.assert_allclose(tiles.cross(kernel, X, Y), expected, atol=1e-12)
+        np.testing.assert_allclose(tiles.multiply(kernel, X, Y, np.ones((20, 2))), expected @ np.ones((20, 2)), atol=1e-11)
+        np.testing.assert_allclose(tiles.cross(kernel, Y, X), expected.T, atol=1e-12)

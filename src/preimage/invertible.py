@@ -57,9 +57,10 @@ class InvertibleMap:
         """The three steps undone, with the bypass of the rows themselves (eq. 4a–c)."""
         arguments = self.arguments(X)
         codes = self.components.codes(self.scale * self.activation(arguments))
-        return self._undo(codes, self.activation.bypass(arguments))
+        return self.undo(codes, self.activation.bypass(arguments))
 
-    def _undo(self, codes: np.ndarray, bypass: np.ndarray) -> np.ndarray:
+    def undo(self, codes: np.ndarray, bypass: np.ndarray) -> np.ndarray:
+        """The three steps undone (eq. 4a–c)."""
         values = self.components.expand(codes) / self.scale
         return self.center + (self.activation.inverse(values, bypass) - self.offsets) @ self.linear_inverse
 
@@ -114,7 +115,7 @@ class Decoder:
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         anchors = self.points[np.argmin(squared_distances(codes, self.codes), axis=1)]
         if self.regression is None:
-            return self.map._undo(codes, self.map.activation.bypass(self.map.arguments(anchors)))
+            return self.map.undo(codes, self.map.activation.bypass(self.map.arguments(anchors)))
         return self._follow_phases(codes, anchors)
 
     def _follow_phases(self, codes: np.ndarray, Z: np.ndarray) -> np.ndarray:

@@ -37,7 +37,7 @@ Task = TypeVar("Task")
 def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
     """The kernel matrix between the rows of X and the rows of Y."""
     out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y)) if out is None else out
-    right, side = _Rows.ready(kernel, Y), tile_side(Y)  # here, because threads do not see the caller's budget
+    right, side = _Rows.ready(kernel, Y, beside=X), tile_side(Y)  # here, because threads do not see the caller's budget
 
     def fill(rows: slice) -> None:
         left = right.likewise(X[rows])
@@ -67,7 +67,7 @@ def gram(kernel: Kernel, X) -> np.ndarray:
 def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
     """K(X, Y) @ V without storing K."""
     out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
-    right, side = _Rows.ready(kernel, Y), tile_side(Y)  # here, because threads do not see the caller's budget
+    right, side = _Rows.ready(kernel, Y, beside=X), tile_side(Y)  # here, because threads do not see the caller's budget
 
     def fill(rows: slice) -> None:
         left = right.likewise(X[rows])
@@ -117,12 +117,13 @@ class _Rows:
     norms: np.ndarray | None = None
 
     @classmethod
-    def ready(cls, kernel: Kernel, X) -> _Rows:
-        """Rows with the origin moved to their mean, where the kernel is one of the distance and they are dense.
+    def ready(cls, kernel: Kernel, X, beside=None) -> _Rows:
+        """Rows with the origin moved to their mean, where the kernel is one of the distance and all rows are dense.
 
         The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
         """
-        if not isinstance(kernel, Radial) or sp.issparse(X) or X.nbytes > working_bytes() / 4:
+        sparse = sp.issparse(X) or sp.issparse(beside)
+        if sparse or not isinstance(kernel, Radial) or X.nbytes > working_bytes() / 4:
             return cls(kernel, X)
         return cls(kernel, X, X.mean(axis=0)).likewise(X)
 

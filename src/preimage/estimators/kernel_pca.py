@@ -142,6 +142,8 @@ class KernelPCA(
         """A fitted copy whose axes and mean are expansions over ``n_points`` points (Schölkopf et al. 1998, §4.3).
 
         Its ``transform``, its projections and the ways back that start from them take ``n_points`` kernel values a row.
+        Ways back that look for neighbours (``Distance``, ``ConvexCombination``) find them among those points, and are
+        poorer for it; ``FixedPoint``, ``Gradient`` and ``Learned`` are hardly.
         ``compression_errors_`` holds the relative error of a projection for every size, see
         :class:`preimage.reduced.ReducedSet`; ``method`` is one of :mod:`preimage.reduced`.
         """

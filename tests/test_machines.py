@@ -13,6 +13,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from helpers import rows
 from preimage import Expansion, machines
+from preimage.datasets import load_usps
 from preimage.kernels import Gaussian, Matern
 from preimage.machines import Classifier, Detector, Regressor, from_sklearn
 
@@ -172,6 +173,15 @@ def test_one_class_and_process_machines_are_compressed_too():
     np.testing.assert_allclose(process.compress(40).predict(new), process.predict(new), atol=0.05)
 
 
+@pytest.mark.slow
+def test_a_tenth_of_the_support_vectors_tells_usps_digits_apart_as_well():
+    usps = load_usps()
+    test, truth = usps.test.X.astype(float), usps.test.y
+    model = SVC(C=10, gamma=0.01).fit(usps.train.X.astype(float), usps.train.y)
+    small = from_sklearn(model).compress(len(model.support_) // 10)
+    assert abs(np.mean(small.predict(test) == truth) - model.score(test, truth)) <= 0.003
+
+
 # Refusals
 
 
@@ -185,6 +195,8 @@ def test_what_cannot_be_read_gets_a_sentence(iris):
         from_sklearn(SVC(kernel=lambda A, B: A @ B.T).fit(X, y))
     with pytest.raises(ValueError, match="kernel 'chi2' of this KernelRidge is not known"):
         from_sklearn(KernelRidge(kernel="chi2", gamma=1.0).fit(X, y))
+    with pytest.raises(ValueError, match="is indefinite here: it has no distances"):
+        from_sklearn(SVC(kernel="sigmoid", gamma=0.02, coef0=0.1).fit(X, y)).compress(20)
     with pytest.raises(NotFittedError):
         from_sklearn(SVC())
 

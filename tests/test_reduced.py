@@ -6,8 +6,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from helpers import KERNELS, rows, sparse_rows, taylor_slope
 from preimage import Expansion, KernelPCA, reduced_set
+from preimage.datasets import load_usps
 from preimage.features import RandomFourier
-from preimage.kernels import Function, Gaussian, Laplacian, Linear, Matern, Polynomial, Precomputed, knows
+from preimage.kernels import Function, Gaussian, Laplacian, Linear, Matern, Polynomial, Precomputed, Sigmoid, knows
 from preimage.preimages import FixedPoint
 from preimage.reduced import Greedy, ReducedSet, Selection, choose
 from preimage.reduced.base import Growth
@@ -228,6 +229,10 @@ def test_methods_by_name_and_what_they_need():
         reduced_set(batch(), 3, method=Greedy)
     with pytest.raises(ValueError, match=r"Greedy needs the gradient .* Selection\(\) serves any kernel"):
         reduced_set(batch(Function(Gaussian(1.0))), 3, method="greedy")
+    with pytest.raises(ValueError, match="is indefinite and has none"):
+        reduced_set(batch(Sigmoid(0.3, -1.0)), 3, method="greedy")
+    with pytest.raises(ValueError, match="is indefinite here"):
+        reduced_set(Expansion(Sigmoid(0.3, -3.0), rows(20, 3), np.ones((1, 20))), 3)
     with pytest.raises(ValueError, match="weights that are infinite"):
         reduced_set(batch() * np.full(4, np.nan), 3)
     with pytest.raises(ValueError, match="Greedy needs steps"):
@@ -312,3 +317,17 @@ def test_results_say_what_happened():
 def test_kernels_without_a_smooth_or_full_feature_space_are_served(kernel):
     found = reduced_set(batch(kernel, n=80), 15)
     assert found.error < reduced_set(batch(kernel, n=80), 3).error
+
+
+# Real digits
+
+
+@pytest.mark.slow
+def test_codes_of_usps_digits_survive_compression_to_a_tenth():
+    usps = load_usps()
+    train, test = usps.train.X[:3000].astype(float), usps.test.X.astype(float)
+    full = KernelPCA(32, random_state=0).fit(train)
+    codes = full.transform(test)
+    for method, most in (("selection", 0.05), ("greedy", 0.01)):
+        small = full.compress(300, method=method)
+        assert np.linalg.norm(small.transform(test) - codes) < most * np.linalg.norm(codes)

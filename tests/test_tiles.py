@@ -308,5 +308,7 @@ def test_sparse_rows_beside_dense_ones():
     for kernel in (Gaussian(4.0), Matern(3.0, nu=1.5)):
         expected = kernel(X.toarray(), Y)
         np.testing.assert_allclose(tiles.cross(kernel, X, Y), expected, atol=1e-12)
-        np.testing.assert_allclose(tiles.multiply(kernel, X, Y, np.ones((20, 2))), expected @ np.ones((20, 2)), atol=1e-11)
+        np.testing.assert_allclose(
+            tiles.multiply(kernel, X, Y, np.ones((20, 2))), expected @ np.ones((20, 2)), atol=1e-11
+        )
         np.testing.assert_allclose(tiles.cross(kernel, Y, X), expected.T, atol=1e-12)

@@ -23,3 +23,11 @@ class NothingFilteredWarning(PreimageWarning):
 
 class PoorApproximationWarning(PreimageWarning):
     """Landmarks or features miss so much that components which were kept may be wrong."""
+
+
+class NoiseLevelWarning(PreimageWarning):
+    """The data cannot tell their noise level well."""
+
+
+class NothingFoundWarning(PreimageWarning):
+    """No component stands out of what independent columns would show."""

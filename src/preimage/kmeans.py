@@ -23,8 +23,6 @@ from preimage.exceptions import ConvergenceWarning
 from preimage.kernels import Kernel
 from preimage.operators import choose_storage
 
-ROUNDING = 1e-12  # changes of the inertia smaller than this fraction of Σ wᵢKᵢᵢ are round-off
-
 
 class Gram(Protocol):
     """A positive semidefinite matrix of kernel values."""
@@ -94,8 +92,10 @@ class Partition:
     """Labels, and the sums that answer for them, kept up to date as labels change."""
 
     def __init__(self, gram: Gram, weights: np.ndarray, labels: np.ndarray, n_clusters: int):
-        self.gram, self.weights, self.labels, self.k = gram, weights, labels, n_clusters
+        self.gram, self.weights, self.k = gram, weights, n_clusters
+        self.labels = _repaired(labels, np.zeros(len(labels)), n_clusters)
         self.total = float(weights @ gram.diagonal)
+        self.rounding = 1e-12 * float(weights @ np.abs(gram.diagonal))  # changes of the inertia below this are none
         self.refresh()
 
     def refresh(self) -> None:
@@ -169,7 +169,7 @@ class Partition:
         distances, w = self.distances2(), self.weights
         rows = np.arange(len(w))
         rest = self.masses[self.labels] - w
-        alone = rest <= ROUNDING * self.masses[self.labels]
+        alone = rest <= 1e-12 * self.masses[self.labels]
         leaving = w * self.masses[self.labels] * distances[rows, self.labels] / np.where(alone, np.inf, rest)
         change = distances * (w[:, None] * self.masses / (self.masses + w[:, None])) - leaving[:, None]
         change[rows, self.labels] = 0
@@ -179,24 +179,21 @@ class Partition:
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """The best partition found, and how the inertia fell.
+    """A partition, and how the inertia fell.
 
-    ``history`` holds the inertia of the start, after every of ``n_steps`` Lloyd steps, and after every move.
+    ``history`` holds the inertia of the start, after every of ``n_steps`` Lloyd steps, and after every move;
+    ``settled`` says whether no step and no move could lower it further.
     """
 
     partition: Partition
     history: np.ndarray
     n_steps: int
+    settled: bool
 
     @property
     def inertia(self) -> float:
         """The inertia reached."""
         return float(self.history[-1])
-
-    @property
-    def lloyd_inertia(self) -> float:
-        """The inertia before any single point moved."""
-        return float(self.history[self.n_steps])
 
 
 def cluster(
@@ -209,31 +206,30 @@ def cluster(
     tol: float = 1e-6,
 ) -> Clustering:
     """The best clustering from several starts, each a function of nothing that returns labels."""
-    best: Clustering | None = None
-    for number, start in enumerate(starts):
-        found = _run(gram, weights, n_clusters, start(), max_iter, tol)
-        best = found if best is None or found.inertia < best.inertia else best
-        progress.report("starts", number + 1, len(starts))
-    assert best is not None
+
+    def run(number: int) -> Clustering:
+        progress.report("starts", number, len(starts))
+        return _run(Partition(gram, weights, starts[number](), n_clusters), max_iter, tol)
+
+    best = min(map(run, range(len(starts))), key=lambda found: found.inertia)
     best.partition.sort()
-    return best
-
-
-def _run(gram: Gram, weights, n_clusters: int, labels: np.ndarray, max_iter: int, tol: float) -> Clustering:
-    partition = Partition(gram, weights, _repaired(labels, np.zeros(len(labels)), weights, n_clusters), n_clusters)
-    history = [partition.inertia]
-    settled = _lloyd(partition, history, max_iter, tol)
-    n_steps = len(history) - 1
-    settled &= _single_moves(partition, history, max_moves=max_iter * n_clusters)
-    partition.refresh()
-    if not settled:
+    if not best.settled:
         warnings.warn(
-            f"kernel k-means stopped after {n_steps} steps and {len(history) - 1 - n_steps} moves while the inertia "
-            "still fell; raise max_iter.",
+            f"kernel k-means stopped after {best.n_steps} steps and {len(best.history) - 1 - best.n_steps} moves while "
+            "the inertia still fell: raise max_iter.",
             ConvergenceWarning,
             stacklevel=4,
         )
-    return Clustering(partition, np.array(history), n_steps)
+    return best
+
+
+def _run(partition: Partition, max_iter: int, tol: float) -> Clustering:
+    history = [partition.inertia]
+    settled = _lloyd(partition, history, max_iter, tol)
+    n_steps = len(history) - 1
+    settled &= _single_moves(partition, history, max_moves=max_iter * partition.k)
+    partition.refresh()
+    return Clustering(partition, np.array(history), n_steps, settled)
 
 
 def _lloyd(partition: Partition, history: list[float], max_iter: int, tol: float) -> bool:
@@ -242,17 +238,15 @@ def _lloyd(partition: Partition, history: list[float], max_iter: int, tol: float
         before = partition.labels
         distances = partition.distances2()
         nearest = distances.argmin(axis=1)
-        own = distances[np.arange(len(nearest)), nearest]
-        labels = _repaired(nearest, own, partition.weights, partition.k)
+        labels = _repaired(nearest, partition.weights * distances.min(axis=1), partition.k)
         if np.array_equal(labels, before):
             return True
         partition.relabel(labels)
-        fall = history[-1] - partition.inertia
-        if fall < -ROUNDING * partition.total:  # an indefinite kernel
+        if partition.inertia > history[-1] + partition.rounding:  # an indefinite kernel
             partition.relabel(before)
             return True
-        history.append(min(partition.inertia, history[-1]))
-        if fall <= tol * history[-1]:
+        history.append(partition.inertia)
+        if history[-2] - history[-1] <= tol * history[-1]:
             return True
     return False
 
@@ -261,19 +255,23 @@ def _single_moves(partition: Partition, history: list[float], max_moves: int) ->
     """Move single points, the best first, while that lowers the inertia (Hartigan & Wong 1979; Dhillon et al. 2002)."""
     for _ in range(max_moves):
         i, target, change = partition.best_move()
-        if change >= -ROUNDING * partition.total:
+        if change >= -partition.rounding:
             return True
+        origin = int(partition.labels[i])
         partition.move(i, target)
-        history.append(min(partition.inertia, history[-1]))
+        if partition.inertia > history[-1]:  # an indefinite kernel
+            partition.move(i, origin)
+            return True
+        history.append(partition.inertia)
     return False
 
 
-def _repaired(labels: np.ndarray, distances2: np.ndarray, weights: np.ndarray, k: int) -> np.ndarray:
+def _repaired(labels: np.ndarray, costs: np.ndarray, k: int) -> np.ndarray:
     """Every empty cluster gets the point that costs most where it is, of clusters with more than one."""
     sizes = np.bincount(labels, minlength=k)
     if sizes.all():
         return labels
-    labels, order = labels.copy(), iter(np.argsort(-weights * distances2, kind="stable"))
+    labels, order = labels.copy(), iter(np.argsort(-costs, kind="stable"))
     for empty in np.flatnonzero(sizes == 0):
         i = next(i for i in order if sizes[labels[i]] > 1)
         sizes[labels[i]] -= 1

@@ -110,13 +110,13 @@ class Classifier(Machine):
 
     def _votes(self, values: np.ndarray, blurred: bool) -> np.ndarray:
         """How many pairs each class wins; blurred, plus its summed margins squeezed into (−1/3, 1/3) to break ties."""
-        votes, margins = (np.zeros((len(values), len(self.classes))) for _ in range(2))
-        for value, (i, j) in zip(values.T, combinations(range(len(self.classes)), 2), strict=True):
-            votes[:, i] += value > 0
-            votes[:, j] += value <= 0
-            margins[:, i] += value
-            margins[:, j] -= value
-        return votes + margins / (3 * (np.abs(margins) + 1)) if blurred else votes
+        first, second = np.array(list(combinations(range(len(self.classes)), 2))).T
+        sides = np.eye(len(self.classes))[first] - np.eye(len(self.classes))[second]  # of each pair: +1, −1, else 0
+        votes = (values > 0) @ sides + (sides < 0).sum(axis=0)
+        if not blurred:
+            return votes
+        margins = values @ sides
+        return votes + margins / (3 * (np.abs(margins) + 1))
 
 
 def from_sklearn(model: Any) -> Machine:

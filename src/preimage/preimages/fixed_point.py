@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage.expansion import Expansion
 from preimage.kernels import Kernel, require
-from preimage.preimages.base import Preimages, refuse_precomputed
+from preimage.preimages.base import refuse_precomputed
 from preimage.preimages.descent import Descent
 from preimage.preimages.iterated import Iterated
 
@@ -54,14 +53,3 @@ class FixedPoint:
     def prepare(self, model, rng: np.random.Generator) -> Iterated:
         """Nothing to prepare but the starts."""
         return Iterated(Descent(self.memory, self.tol, self.max_steps), self.pull)
-
-
-def fixed_point_step(targets: Expansion, Z: np.ndarray) -> np.ndarray:
-    """One plain step of Mika's iteration, as the paper writes it; for teaching and for tests."""
-    from preimage.preimages.objective import FeatureDistance
-
-    _, gradient, curvature = FeatureDistance(targets)(Z, np.arange(len(Z)))
-    return Z - gradient / curvature[:, None]
-
-
-__all__ = ["FixedPoint", "Preimages", "fixed_point_step"]

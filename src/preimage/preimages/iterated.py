@@ -54,9 +54,8 @@ class Iterated:
     @staticmethod
     def _starts(targets: Expansion) -> np.ndarray:
         """The distance method's answer where the kernel has an inverse, else the nearest point of the expansion."""
-        method = Distance()
         if hasattr(targets.kernel, "inverse"):
-            return method.prepare(targets, np.random.default_rng(0))(targets).points
+            return Distance().prepare(targets, np.random.default_rng(0))(targets).points
         return dense_rows(targets.points[nearest(targets, 1)[:, 0]])
 
 
@@ -75,9 +74,6 @@ class _Best:
         points = np.where(sound[:, None], points, seeds)
         better = ~np.isfinite(self.values[rows]) | (sound & (values <= self.values[rows]))
         chosen = rows[better]
-        self.points[chosen], self.values[chosen], self.converged[chosen] = (
-            points[better],
-            values[better],
-            converged[better],
-        )
+        self.points[chosen], self.values[chosen] = points[better], values[better]
+        self.converged[chosen] = converged[better]
         self.steps[rows] += steps

@@ -8,7 +8,6 @@ import numpy as np
 
 from preimage import tiles
 from preimage.expansion import Expansion
-from preimage.kernels import Kernel
 from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 from preimage.preimages.base import dense_rows
 
@@ -98,8 +97,3 @@ def spread(points: np.ndarray) -> float:
     """The root mean squared distance of the points from their mean; their size, or 1, where they are all equal."""
     deviation = float(np.sqrt(np.var(points, axis=0, dtype=float).sum()))
     return deviation or float(np.sqrt(np.square(points[0], dtype=float).sum())) or 1.0
-
-
-def knows_gradient(kernel: Kernel) -> bool:
-    """Whether ρ has a gradient for this kernel."""
-    return hasattr(kernel, "gradient") and hasattr(kernel, "diagonal_gradient")

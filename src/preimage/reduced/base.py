@@ -13,6 +13,7 @@ from preimage.expansion import Expansion
 from preimage.kernels import Kernel
 
 FLOOR = 1e-10  # a point whose image lies nearer to the span than this (squared, relative to k(z, z)) adds nothing
+LOSS = 1e-4  # squared distances, relative to k(x, x), that round-off may make negative at worst
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ class Growth:
         self.left = np.array(expansion.inner_points(), dtype=float)  # ⟨Ψₖ − Ψ̂ₖ, φ(xᵢ)⟩
         self.diagonal = np.asarray(self.kernel.diagonal(self.X), dtype=float)
         self.missing = self.diagonal.copy()  # squared distance of φ(xᵢ) to the span
-        self.total = max(float(np.sum(self.left * self.W)), np.finfo(float).tiny)
+        self.total = max(self._refuse_negative(float(np.sum(self.left * self.W))), np.finfo(float).tiny)
         self.basis = np.empty((n_points, n))  # ⟨eⱼ, φ(xᵢ)⟩
         self.L = np.zeros((n_points, n_points))
         self.c = np.empty((q, n_points))
@@ -77,7 +78,7 @@ class Growth:
 
     def gains(self) -> np.ndarray:
         """By how much each point xᵢ would lower the squared error: Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(xᵢ)⟩² / (its ``missing``)."""
-        new = self.missing > FLOOR * self.diagonal
+        new = self.missing > FLOOR * np.abs(self.diagonal)
         return np.divide(np.square(self.left).sum(axis=0), self.missing, out=np.zeros_like(self.missing), where=new)
 
     def image(self, i: int) -> Image:
@@ -110,10 +111,19 @@ class Growth:
         self.L[j, :j], self.L[j, j], self.c[:, j] = image.inside, beyond, along
         self.basis[j] = (image.values - image.inside @ self.basis[:j]) / beyond
         self.left -= np.outer(along, self.basis[j])
-        self.missing = np.maximum(self.missing - np.square(self.basis[j]), 0)
+        self.missing -= np.square(self.basis[j])
+        self._refuse_negative(float(self.missing.min()) + LOSS * float(self.diagonal.max()))
+        np.maximum(self.missing, 0, out=self.missing)
         self.size += 1
         progress.report("reduced set", self.size, len(self.L))
         return True
+
+    def _refuse_negative(self, norm2: float) -> float:
+        if norm2 < 0:
+            raise ValueError(
+                f"{self.kernel!r} is indefinite here: it has no distances that a reduced set could keep small."
+            )
+        return norm2
 
     def weights(self) -> np.ndarray:
         """B = cL⁻¹, the least-squares weights of the vectors on the points taken, shape (q, size)."""

@@ -45,9 +45,11 @@ class Greedy:
             raise ValueError("Greedy needs steps ≥ 0, polish ≥ 0 and tol > 0.")
 
     def check(self, kernel: Kernel) -> None:
-        """A gradient is needed."""
+        """A gradient is needed, and distances."""
         refuse_precomputed(kernel, "Greedy")
         require(kernel, "Greedy", "gradient", "diagonal_gradient", serve="Selection() serves any kernel.")
+        if not kernel.positive_definite:
+            raise ValueError(f"Greedy makes distances small, and {kernel!r} is indefinite and has none.")
 
     def reduce(self, expansion: Expansion, n_points: int) -> ReducedSet:
         """Optimised points and their weights."""

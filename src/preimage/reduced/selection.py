@@ -13,7 +13,7 @@ from preimage.reduced.base import Growth, ReducedSet
 
 @dataclass(frozen=True)
 class Selection:
-    """Points of the expansion by pivoted Cholesky, weights by least squares; for any kernel.
+    """Points of the expansion by pivoted Cholesky, weights by least squares; for any positive semidefinite kernel.
 
     The pivot is the point that lowers the error of the vectors most, Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(x)⟩² / ‖φ(x) − its projection‖²
     (orthogonal least squares, Chen, Billings & Luo 1989), and not the one that is farthest from the span. It takes n
@@ -21,7 +21,7 @@ class Selection:
     """
 
     def check(self, kernel: Kernel) -> None:
-        """Any kernel will do."""
+        """Any kernel will do; one that turns out to be indefinite is refused then."""
 
     def reduce(self, expansion: Expansion, n_points: int) -> ReducedSet:
         """Points of the expansion and their weights."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from preimage.expansion import Expansion
-from preimage.kernels import Kernel, Precomputed, knows
+from preimage.kernels import Kernel, knows
 from preimage.kernels.base import is_number
 from preimage.reduced.base import Method, ReducedSet
 from preimage.reduced.greedy import Greedy
@@ -26,8 +26,8 @@ def as_method(method) -> Method:
 
 
 def choose(kernel: Kernel) -> Method:
-    """``Greedy`` where the kernel has a gradient, else ``Selection``."""
-    return Greedy() if knows(kernel, "gradient") and not isinstance(kernel, Precomputed) else Selection()
+    """``Greedy`` where the kernel has a gradient and is positive definite, else ``Selection``."""
+    return Greedy() if knows(kernel, "gradient") and kernel.positive_definite else Selection()
 
 
 def reduced_set(expansion: Expansion, n_points: int, *, method="auto") -> ReducedSet:
@@ -56,9 +56,9 @@ def reduced_set(expansion: Expansion, n_points: int, *, method="auto") -> Reduce
     >>> from preimage.kernels import Gaussian
     >>> X = np.random.default_rng(0).standard_normal((200, 2))
     >>> mean = Expansion(Gaussian(1.0), X, np.full((1, 200), 1 / 200))
-    >>> found = reduced_set(mean, 5)
+    >>> found = reduced_set(mean, 10)
     >>> found.expansion.points.shape, bool(found.error < 0.05)
-    ((5, 2), True)
+    ((10, 2), True)
     """
     chosen = choose(expansion.kernel) if isinstance(method, str) and method == "auto" else as_method(method)
     chosen.check(expansion.kernel)

@@ -1,6 +1,7 @@
 """The command line, through the console entry a user types."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 PREIMAGE = Path(sys.executable).with_name("preimage")
 
 
-def run(*arguments, cwd=None):
-    return subprocess.run([PREIMAGE, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300)
+def run(*arguments):
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    command = [PREIMAGE, *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
 
 def test_the_demo_prints_figures_and_draws_a_picture(tmp_path):

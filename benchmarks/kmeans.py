@@ -82,7 +82,9 @@ def draw(X, scale, file):
         for axis, image in zip(row, images, strict=True):
             axis.imshow(np.reshape(image, (16, 16)), cmap="gray_r", vmin=X.min(), vmax=X.max())
             axis.set(xticks=[], yticks=[])
-    figure.suptitle("Centroids of kernel k-means on 3000 USPS digits: two pre-images, and averages in input space")
+    figure.suptitle(
+        f"Kernel k-means on 3000 USPS digits, length scale {scale:.1f}: pre-images of the centroids, and averages"
+    )
     figure.savefig(file, dpi=100)
 
 
@@ -114,7 +116,7 @@ def main():
         )
         print(f"  {name:34} {text}")
     if options.picture:
-        draw(X, scale, options.picture)
+        draw(X, 2 * scale, options.picture)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(report, file, indent=1)

@@ -21,7 +21,7 @@ from preimage.exceptions import NoiseLevelWarning
 
 __all__ = ["NoiseLevel", "from_differences", "from_spectrum", "noise_level"]
 
-ROUNDS = 12  # of matching the simulated spectrum; more of them fit its sampling error
+ROUNDS, DRAWS = 8, 4  # of matching the simulated spectrum
 FLOOR = 0.2  # the share of directions that is taken for free of signal
 EDGE = 2.02  # the 99 % point of the Tracy–Widom law (β = 1)
 MOST_ROWS, MOST_COLUMNS = 20_000, 512  # larger matrices are sampled: this many numbers fix σ to a fraction of 1 %
@@ -96,7 +96,8 @@ def from_spectrum(X, *, random_state: int = 0) -> NoiseLevel:
     With few rows the sample spectrum is spread (Marchenko & Pastur 1967), and signal too weak to stand out of the
     spread lifts its lower end. So the population spectrum τ is found whose sample spectra, simulated from Wishart
     matrices, are the one observed: τₖ ← τₖ ℓₖ / E[ℓₖ | τ], from a start that is flat beyond the components that can be
-    told from noise (Kritchman & Nadler 2009). σ² is the mean of its lowest fifth.
+    told from noise (Kritchman & Nadler 2009). σ² is the mean of its lowest fifth. With fewer rows than columns it is
+    that start.
 
     It can be trusted where a fifth of the directions is free of signal. A signal with a flat floor of its own is noise
     to it.
@@ -108,7 +109,9 @@ def from_spectrum(X, *, random_state: int = 0) -> NoiseLevel:
     if n < 1 or not values[0] > 0:
         return NoiseLevel(0.0, 0.0, 0.0, "spectrum", "there is no variance in the data")
     n_signal, start = _told_from_noise(values, n, d)
-    population = _population(values, n, np.append(values[:n_signal], np.full(d - n_signal, start)), rng)
+    population = np.append(values[:n_signal], np.full(d - n_signal, start))
+    if n >= d:  # with fewer rows the lower end of the spectrum is not seen at all
+        population = _population(values, n, population, rng)
     floor, half = (float(population[-max(1, round(share * d)) :].mean()) for share in (FLOOR, FLOOR / 2))
     error = 1.5 * np.sqrt(2 / (n * max(1, FLOOR * d)) + 1 / (n * d))
     sigma, lowest = np.sqrt(max(floor, 0)), np.sqrt(max(min(floor, 2 * half - floor), 0))
@@ -123,6 +126,8 @@ def _doubt(n_signal: int, n: int, d: int, lower: float, sigma: float) -> str:
         return "nothing stands out of the noise, so that all variance is taken for it"
     if n_signal > (1 - FLOOR) * min(n, d):
         return f"at least {n_signal} of {min(n, d)} directions hold signal, and too few are left; sigma is at most this"
+    if n < d and n_signal > max(5, 0.05 * n):
+        return f"{n + 1} rows are too few beside {d} columns to see all signal; sigma is at most this"
     if sigma > 1.06 * lower:
         return "the spectrum has no floor, signal reaches its end; sigma is at most this"
     return ""
@@ -153,27 +158,35 @@ def _told_from_noise(values: np.ndarray, n: int, d: int) -> tuple[int, float]:
 
 
 def _population(values: np.ndarray, n: int, start: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The population spectrum whose sample spectra look like the one observed."""
-    population, m = start, len(values)
+    """A population spectrum whose sample spectra look like the one observed, as near to the start as that allows.
+
+    It stops where the observed spectrum is as far from the mean of the simulated ones as each of them is (the
+    discrepancy principle): to go on would be to fit its sampling error.
+    """
+    population = start
+    draws = [_wishart_factor(n, len(start), rng) for _ in range(DRAWS)]  # the same ones in all rounds, which so settle
     for _ in range(ROUNDS):
-        expected = (_simulated(population, n, rng) + _simulated(population, n, rng)) / 2
-        ratio = values / np.maximum(expected, np.finfo(float).tiny)
-        unseen = ratio[-max(1, m // 5) :].mean()  # directions beyond the number of rows follow the lowest seen
-        moved = population * np.append(ratio, np.full(len(population) - m, unseen))
-        population = isotonic_regression(moved, increasing=False).x
+        simulated = np.array([_sample_spectrum(factor, population, n) for factor in draws])
+        expected = np.maximum(simulated.mean(axis=0), np.finfo(float).tiny)
+        ratio, spread = values / expected, (simulated / expected).std(axis=0, ddof=1)
+        lower = slice(len(start) // 2, None)
+        if np.mean(np.square(ratio[lower] - 1)) <= (1 + 1 / DRAWS) * np.mean(np.square(spread[lower])):
+            break
+        population = isotonic_regression(population * ratio, increasing=False).x
     return population
 
 
-def _simulated(population: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Nonzero eigenvalues of a sample covariance with n degrees of freedom; by Bartlett's factor where n is large."""
-    d = len(population)
-    if n >= d:
-        factor = np.tril(rng.standard_normal((d, d)), -1)
-        np.fill_diagonal(factor, np.sqrt(rng.chisquare(n - np.arange(d))))
-        factor *= np.sqrt(population)[:, None]
-    else:
-        factor = rng.standard_normal((n, d)) * np.sqrt(population)
-    return np.maximum(np.linalg.eigvalsh(factor @ factor.T)[::-1], 0) / n
+def _wishart_factor(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """F with FFᵀ a Wishart matrix of n degrees of freedom, by Bartlett's decomposition."""
+    factor = np.tril(rng.standard_normal((d, d)), -1)
+    np.fill_diagonal(factor, np.sqrt(rng.chisquare(n - np.arange(d))))
+    return factor
+
+
+def _sample_spectrum(factor: np.ndarray, population: np.ndarray, n: int) -> np.ndarray:
+    """Eigenvalues of the sample covariance that a draw gives for a population spectrum."""
+    scaled = factor * np.sqrt(population)[:, None]
+    return np.maximum(np.linalg.eigvalsh(scaled @ scaled.T)[::-1], 0) / n
 
 
 def from_differences(X, shape: tuple[int, ...], *, random_state: int = 0) -> NoiseLevel:

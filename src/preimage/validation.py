@@ -13,6 +13,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from preimage import parallel
+from preimage.exceptions import NothingFoundWarning
+from preimage.kernels import Kernel
 from preimage.kernels.base import is_number
 
 
@@ -115,6 +118,21 @@ def check_component_number(n_components: Any, n_rows: int, center: bool) -> int 
         most = f"{n_rows - 1} components" if center else f"{n_rows} components"
         raise ValueError(f"n_components={n_components} is more than the {n_rows} rows give: at most {most}.")
     return int(n_components)
+
+
+def find_component_number(n_components: Any, kernel: Kernel, X, n_rows: int, center: bool, rng: np.random.Generator):
+    """The same where it may also be ``"auto"``: then parallel analysis of the rows of X, all or some of ``n_rows``."""
+    if not (isinstance(n_components, str) and n_components == "auto"):
+        return check_component_number(n_components, n_rows, center)
+    found = parallel.parallel_analysis(X, kernel, random_state=rng).n_components
+    if not found:
+        warnings.warn(
+            "no component stands out of what independent columns would show; 1 is kept. Another kernel or scale may "
+            "see more, or there is nothing but noise.",
+            NothingFoundWarning,
+            stacklevel=5,
+        )
+    return max(found, 1) + (not center)  # without centring the first axis is spent on the mean
 
 
 def check_kernel_matrix(matrix: np.ndarray) -> None:

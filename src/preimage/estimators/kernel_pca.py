@@ -25,8 +25,9 @@ class KernelPCA(
 
     Parameters
     ----------
-    n_components : int, float in (0, 1) or None
-        The number of components, the fraction of variance that they must reach, or None for all.
+    n_components : int, float in (0, 1), "auto" or None
+        The number of components, the fraction of variance that they must reach, or None for all. "auto" keeps those
+        that stand out by parallel analysis, see :func:`preimage.selection.parallel_analysis`.
     kernel : kernel object, name, callable or "precomputed"
         See :mod:`preimage.kernels`. A callable takes two matrices and returns the matrix of values.
     approximation : None, int or approximation object
@@ -179,10 +180,10 @@ class KernelPCA(
         validation.check_kernel_takes(kernel, X)
         if isinstance(kernel, Precomputed):
             validation.check_kernel_matrix(X)
-        n_components = validation.check_component_number(self.n_components, X.shape[0], self.center)
         eigen.as_solver(self.solver, X.shape[0], 1)
         self._check_way_back(kernel)
         kernel = scales.resolve(kernel, X)
+        n_components = validation.find_component_number(self.n_components, kernel, X, X.shape[0], self.center, rng)
         self._adopt(decomposition.fit(kernel, X, n_components, center=self.center, solver=self.solver, rng=rng), rng)
 
     def _adopt(self, model: Decomposition, rng: np.random.Generator) -> None:

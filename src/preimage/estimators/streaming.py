@@ -103,7 +103,8 @@ class StreamingMixin:
         """Fit on rows in memory."""
         feature_map = self._prepare(X, rng)
         if isinstance(feature_map, FourierMap) and feature_map.width > X.shape[0]:
-            q = validation.check_component_number(self.n_components, X.shape[0], self.center)
+            n, kernel = X.shape[0], feature_map.kernel
+            q = validation.find_component_number(self.n_components, kernel, X, n, self.center, rng)
             model = approximate.decompose_wide(feature_map, X, _some(X, rng), q, center=self.center)
             self._adopt(model, rng)
             return
@@ -120,7 +121,8 @@ class StreamingMixin:
         return approximation.prepare(scales.resolve(kernel, X), X, rng)
 
     def _adopt_moments(self, feature_map, moments, sample, rng) -> None:
-        n_components = validation.check_component_number(self.n_components, moments.n, self.center)
+        n, kernel = moments.n, feature_map.kernel
+        n_components = validation.find_component_number(self.n_components, kernel, sample, n, self.center, rng)
         model = approximate.decompose(feature_map, moments, sample, n_components, center=self.center)
         self._adopt(model, rng)
 

@@ -82,9 +82,8 @@ def draw(X, scale, file):
         for axis, image in zip(row, images, strict=True):
             axis.imshow(np.reshape(image, (16, 16)), cmap="gray_r", vmin=X.min(), vmax=X.max())
             axis.set(xticks=[], yticks=[])
-    figure.suptitle(
-        f"Kernel k-means on 3000 USPS digits, length scale {scale:.1f}: pre-images of the centroids, and averages"
-    )
+    title = f"Kernel k-means on 3000 USPS digits, length scale {scale:.1f}"
+    figure.suptitle(f"{title}: pre-images of the centroids, and averages of the clusters")
     figure.savefig(file, dpi=100)
 
 

@@ -5,7 +5,7 @@ digits, and the time of ``transform`` before and after. An SVC on all 7291 digit
 to a tenth of its support vectors: test accuracy, and the time of prediction beside ``SVC.predict`` and beside its own
 expansion uncompressed. Times are the best of several repeats that take turns.
 
-    python benchmarks/reduced_sets.py [--repeats 15] [--json FILE] [--picture FILE]
+    python benchmarks/reduced_sets.py [--repeats 30] [--json FILE] [--picture FILE]
 """
 
 import argparse
@@ -117,7 +117,7 @@ def draw(report, file):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--json", help="write the figures to this file")
     parser.add_argument("--picture", help="draw accuracy against size into this file")
     options = parser.parse_args()

@@ -100,7 +100,14 @@ def test_hard_data_get_an_answer():
     rng = np.random.default_rng(0)
     constant = np.column_stack([np.ones((40, 5)), rng.standard_normal((40, 20))])
     doubled = np.repeat(rng.standard_normal((20, 12)), 2, axis=0)
-    for X in (constant, doubled, rng.standard_cauchy((60, 12)), np.zeros((1, 4)), rng.random((2, 9)), rng.random((9, 1))):
+    for X in (
+        constant,
+        doubled,
+        rng.standard_cauchy((60, 12)),
+        np.zeros((1, 4)),
+        rng.random((2, 9)),
+        rng.random((9, 1)),
+    ):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoiseLevelWarning)
             assert np.isfinite(noise_level(X).sigma)

@@ -41,6 +41,7 @@ _ROOMS = (
     "progress",
     "reduced",
     "scales",
+    "selection",
     "tiles",
 )
 

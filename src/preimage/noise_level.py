@@ -79,9 +79,7 @@ def noise_level(X, shape: tuple[int, ...] | None = None, *, random_state: int = 
     if shape is not None:
         found = _lower(found, from_differences(X, shape, random_state=random_state))
     if found.doubt:
-        warnings.warn(
-            f"the noise level {found.sigma:.3g} is doubtful: {found.doubt}.", NoiseLevelWarning, stacklevel=2
-        )
+        warnings.warn(f"the noise level {found.sigma:.3g} is doubtful: {found.doubt}.", NoiseLevelWarning, stacklevel=2)
     return found
 
 
@@ -103,10 +101,10 @@ def from_spectrum(X, *, random_state: int = 0) -> NoiseLevel:
     to it.
     """
     X, rng = _rows(X), np.random.default_rng(random_state)
-    X = _sample(X, rng)
+    X = _sample(X[:, np.ptp(X, axis=0) > 0], rng)  # constant columns have no noise, and are no part of what has
     n, d = X.shape[0] - 1, X.shape[1]
     values = _spectrum(X)
-    if n < 1 or not values[0] > 0:
+    if not (n >= 1 and d >= 1 and values[0] > 0):
         return NoiseLevel(0.0, 0.0, 0.0, "spectrum", "there is no variance in the data")
     n_signal, start = _told_from_noise(values, n, d)
     population = np.append(values[:n_signal], np.full(d - n_signal, start))
@@ -193,8 +191,8 @@ def from_differences(X, shape: tuple[int, ...], *, random_state: int = 0) -> Noi
     """σ from differences of neighbours where the rows are flat.
 
     The differences r of an image (mixed, of first order along both axes) or a signal (of second order), scaled to the
-    noise's variance, are a mixture over places: σε where the row is flat, and more elsewhere. For a mixture of Gaussians
-    with variances σ² + s² the characteristic function is φ(t) = E exp(−t²(σ² + s²)/2), in which flat places win as t
+    noise's variance, are a mixture over places: σε where the row is flat, and more elsewhere. For a mixture of
+    Gaussians with variances σ² + s² the characteristic function is φ(t) = E exp(−t²(σ² + s²)/2), in which flat places win as t
     grows: −2 d log φ/d(t²) → σ². That slope is taken as far out as the number of differences allows; where positions
     differ, only among those of least energy, chosen on one half of the rows and used on the other.
 
@@ -276,4 +274,3 @@ def _rows(X) -> np.ndarray:
     if not np.isfinite(X).all():
         raise ValueError("the noise level needs finite numbers: X holds NaN or infinity.")
     return X.astype(float, copy=False)
-

@@ -66,16 +66,17 @@ class RiskEstimate:
 class Sure:
     """Stein's unbiased risk estimate by a random probe, for y = x + σε with Gaussian ε.
 
-        ‖f(y) − x‖²/d  ≈  ‖f(y) − y‖²/d − σ² + (2σ²/d) · bᵀ(f(y + hb) − f(y − hb))/(2h),      b = ±1
+        ‖f(y) − x‖²/d  ≈  ‖f(y) − y‖²/d − σ² + (2σ²/d) · bᵀ(f(y + hb) − f(y))/h,      b = ±1
 
-    unbiased up to O(h²) for any f that does not know the noise of y: rows used to fit f are no judges of it.
+    unbiased up to O(h) for any f that does not know the noise of y: rows used to fit f are no judges of it.
 
     Parameters
     ----------
     sigma : float
         The noise's standard deviation; an error of 1 % in it is about 2σ²/100 in the risk, the same for all maps.
     step : float
-        h as a fraction of σ.
+        h as a fraction of σ. Maps that jump, as those by nearest neighbours do, are seen with less noise by a longer
+        step, smooth ones with less bias by a shorter.
 
     References
     ----------
@@ -83,7 +84,7 @@ class Sure:
     """
 
     sigma: float
-    step: float = 0.1
+    step: float = 0.2
     verb = "denoise"
 
     def __post_init__(self):
@@ -91,17 +92,17 @@ class Sure:
         positive("step", self.step)
 
     def ask(self, Y: np.ndarray, rng: np.random.Generator) -> Question:
-        """The rows, and the rows moved along ±b."""
+        """The rows, and the rows moved along b."""
         n, h = len(Y), self.step * self.sigma
         # One draw a sign, so that the probes of a row do not depend on how the rows come in batches.
         probe = np.where(rng.random(Y.shape) < 0.5, -1, 1).astype(Y.dtype)
 
         def judge(answers: np.ndarray) -> np.ndarray:
-            f, forth, back = answers[:n], answers[n : 2 * n], answers[2 * n :]
-            divergence = np.mean(probe * (forth - back), axis=1, dtype=float) / (2 * h)
-            return np.mean(np.square(f - Y), axis=1, dtype=float) + self.sigma**2 * (2 * divergence - 1)
+            still, moved = answers[:n], answers[n:]
+            divergence = np.mean(probe * (moved - still), axis=1, dtype=float) / h
+            return np.mean(np.square(still - Y), axis=1, dtype=float) + self.sigma**2 * (2 * divergence - 1)
 
-        return Question(np.concatenate([Y, Y + h * probe, Y - h * probe]), judge)
+        return Question(np.concatenate([Y, Y + h * probe]), judge)
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class Masked:
         return Question(np.where(hidden, np.nan, Y), judge)
 
 
-def sure(function: Map, Y, sigma: float, *, step: float = 0.1, random_state: int = 0) -> RiskEstimate:
+def sure(function: Map, Y, sigma: float, *, step: float = 0.2, random_state: int = 0) -> RiskEstimate:
     """The mean squared error of ``function`` as a denoiser, from noisy rows alone.
 
     Parameters

@@ -155,6 +155,16 @@ class KernelPCA(
         small.compression_errors_ = errors
         return small
 
+    def truncate(self, n_components: int) -> KernelPCA:
+        """A fitted copy with the leading ``n_components`` of the components, without solving anything again."""
+        check_is_fitted(self)
+        if not 1 <= n_components <= self.n_components_:
+            raise ValueError(f"of {self.n_components_} components between 1 and all can be kept, not {n_components}.")
+        small = copy(self)
+        small.n_components = n_components
+        small._adopt(self.decomposition_.truncate(n_components), np.random.default_rng(self._seed))
+        return small
+
     @property
     def components_(self) -> Expansion:
         """The unit axes of feature space."""

@@ -1,0 +1,205 @@
+"""What the choices made for the user are worth: the table of what must hold, measured.
+
+    python benchmarks/selection.py [choice] [noise] [components] [speed] [--json FILE]
+
+choice      settings chosen without clean data beside those chosen with clean validation data, and Stein's estimate
+            beside the true error over the whole grid
+noise       the noise level estimated from noisy rows
+components  parallel analysis on planted numbers of components, and its false positives
+speed       the search beside scikit-learn's GridSearchCV over the same grid
+"""
+
+import argparse
+import json
+import time
+import warnings
+
+import numpy as np
+from protocols import load, snr
+from sklearn.datasets import load_sample_images
+from sklearn.decomposition import KernelPCA as ScikitKernelPCA
+from sklearn.feature_extraction.image import extract_patches_2d
+from sklearn.model_selection import GridSearchCV, ShuffleSplit
+
+from preimage import KernelPCA, scales
+from preimage.datasets import load_mitbih, load_mnist, load_usps
+from preimage.exceptions import PreimageWarning
+from preimage.kernels import Gaussian, Linear
+from preimage.preimages import Distance, FixedPoint
+from preimage.risk import Question, Sure
+from preimage.selection import noise_level, parallel_analysis, reconstruction_scorer, select
+
+PROTOCOLS = ("P1g25", "P1g50", "P3", "P4", "P5")
+NUMBERS = [4, 8, 16, 32, 64, 128, 256]
+FACTORS = [2.0 ** (k / 2) for k in range(6)]
+LEVELS = (0.05, 0.1, 0.25, 0.5)
+
+
+class Witness(Sure):
+    """Stein's estimate that also keeps the true error, of which the search knows nothing, and itself for the true σ."""
+
+    def __init__(self, sigma, true_sigma, truth):
+        super().__init__(sigma)
+        self.__dict__.update(true_sigma=true_sigma, truth=truth, seen={})
+
+    def ask(self, Y, rng):
+        clean, question = np.array([self.truth[row.tobytes()] for row in Y]), super().ask(Y, rng)
+
+        def judge(answers):
+            rows, answers = question.judge(answers), answers[: len(Y)]
+            misfit = float(np.mean(np.square(answers - Y), dtype=float))
+            exact = misfit + (self.true_sigma / self.sigma) ** 2 * (float(rows.mean()) - misfit)
+            self.seen[float(rows.mean())] = float(np.mean(np.square(answers - clean), dtype=float)), exact
+            return rows
+
+        return Question(question.rows, judge)
+
+
+def choice():
+    """One line a protocol and method."""
+    report = {}
+    print(f"{'':24}{'chosen by':>12}{'':8}clean data {'without':>9}   loss  | correlation, worst error of SURE")
+    for name in PROTOCOLS:
+        protocol = load(name)
+        noisy = name == "P5"
+        X = protocol.noisy_trains[0] if noisy else protocol.train[protocol.fit]
+        judges = X[protocol.val] if noisy else protocol.noisy_val
+        X = X[protocol.fit] if noisy else X
+        full = protocol.noisy_trains[0] if noisy else protocol.train
+        clean = protocol.train[protocol.val]
+        level = noise_level(full if noisy else judges, protocol.shape)
+        scale = scales.length_scale(X, "mean")
+        gaussians = [Gaussian(scale * factor) for factor in FACTORS]
+        for method, kernels, way in (
+            ("linear PCA", [Linear()], FixedPoint()),
+            ("fixed point", gaussians, FixedPoint()),
+            ("distance", gaussians, Distance()),
+        ):
+            truth = {row.tobytes(): answer for row, answer in zip(judges, clean, strict=True)}
+            witness = Witness(level.sigma, protocol.noise.sigma, truth)
+            grid = {"kernel": kernels, "n_components": NUMBERS, "preimage": [way]}
+            start = time.perf_counter()
+            result = select(X, grid=grid, noisy=judges, risk=witness, keep=1, random_state=0)
+            seconds = time.perf_counter() - start
+            found = np.array([candidate.risk for candidate in result.table])
+            true, exact = np.array([witness.seen[value] for value in found]).T
+            oracle = result.table[int(np.argmin(true))].params
+            without, with_clean = (_on_test(params, full, protocol) for params in (result.best_params, oracle))
+            report[f"{name} {method}"] = row = {
+                "sigma error": level.sigma / protocol.noise.sigma - 1,
+                "dB without": without,
+                "dB with": with_clean,
+                "correlation": np.corrcoef(exact, true)[0, 1],
+                "worst error": np.max(np.abs(exact / true - 1)),
+                "median error": np.median(np.abs(exact / true - 1)),
+                "worst error, sigma estimated": np.max(np.abs(found / true - 1)),
+                "seconds": seconds,
+            }
+            print(
+                f"{name:8}{method:16}{with_clean:20.2f} dB {without:9.2f} dB {with_clean - without:6.2f} | "
+                f"{row['correlation']:.4f} {row['worst error']:6.1%} (median {row['median error']:.1%}; with σ̂ "
+                f"{row['worst error, sigma estimated']:.1%}; σ̂ off by {row['sigma error']:+.1%}; {seconds:.0f} s)",
+                flush=True,
+            )
+    return report
+
+
+def _on_test(params, X, protocol):
+    model = KernelPCA(random_state=0).set_params(**params).fit(X)
+    return float(np.mean([snr(protocol.test, model.denoise(noisy)) for noisy in protocol.noisy_tests[:1]]))
+
+
+def noise():
+    """One line a data set."""
+    report = {}
+    for name, (X, shape) in _noise_data().items():
+        spread, rng, errors = float(X.max() - X.min()), np.random.default_rng(0), []
+        for level in LEVELS if name != "P5" else (0.25,):
+            sigma = level * spread
+            noisy = load("P5").noisy_trains[0] if name == "P5" else X + sigma * rng.standard_normal(X.shape)
+            errors += [(found.sigma / sigma - 1, found.trusted) for found in (noise_level(noisy, shape),)]
+        report[name] = [error for error, _ in errors]
+        print(f"{name:34}" + "  ".join(f"{error:+6.1%}{'' if trusted else ' (doubt)'}" for error, trusted in errors))
+    return report
+
+
+def _noise_data():
+    rng, mnist = np.random.default_rng(0), load_mnist().train.X
+    data = {"P5": (load("P5").train, (16, 16)), "MNIST, 3000 images": (mnist[rng.permutation(60000)[:3000]], (28, 28))}
+    data["USPS, 3000 images"] = load_usps().train.X[:3000], (16, 16)
+    for name, picture in zip(("china", "flower"), load_sample_images().images, strict=True):
+        patches = extract_patches_2d(picture.mean(axis=2) / 255, (8, 8), max_patches=20000, random_state=0)
+        data[f"{name}, 20000 patches 8 × 8"] = patches.reshape(20000, -1), (8, 8)
+    beats = load_mitbih().X
+    data["ECG, 2237 windows"] = beats, (288,)
+    data["ECG, 200 windows"] = beats[:200], (288,)
+    return {name: (X.astype(float), shape) for name, (X, shape) in data.items()}
+
+
+def components():
+    """Planted numbers over noise levels, and false positives."""
+    rng, report = np.random.default_rng(0), {}
+    for C in (2, 3, 5, 8):
+        centres = rng.standard_normal((C, 20))
+        rows = [centres[np.arange(400) % C] + sigma * rng.standard_normal((400, 20)) for sigma in (0.02, 0.1, 0.3, 0.5)]
+        report[f"{C} clusters"] = [parallel_analysis(X, Gaussian()).n_components for X in rows]
+    for r in (1, 3, 6):
+        loadings = np.linalg.qr(rng.standard_normal((20, r)))[0].T * np.sqrt(20)
+        rows = [rng.standard_normal((400, r)) @ loadings + s * rng.standard_normal((400, 20)) for s in (0.1, 0.5, 1, 2)]
+        report[f"{r} linear factors"] = [parallel_analysis(X, Linear()).n_components for X in rows]
+    for name, kernel in (("Gaussian", Gaussian()), ("linear", Linear())):
+        found = [
+            parallel_analysis(rng.standard_normal((50, 6)), kernel, random_state=t).n_components for t in range(500)
+        ]
+        report[f"share of 500 pure noises with a component, {name}"] = float(np.mean(np.array(found) > 0))
+    for name, found in report.items():
+        print(f"{name:58}{found}")
+    return report
+
+
+def speed():
+    """The search and GridSearchCV over the same 30 settings, each on one split, in one run."""
+    X = load("P5").noisy_trains[0].astype(float)
+    scale = scales.length_scale(X, "mean")
+    found, numbers = [scale * factor for factor in FACTORS[:5]], [8, 16, 32, 64, 128, 256]
+    grid = {"gamma": [1 / (2 * s**2) for s in found], "n_components": numbers}
+    scikit = ScikitKernelPCA(kernel="rbf", fit_inverse_transform=True, alpha=0.1)
+    splits = ShuffleSplit(1, test_size=0.25, random_state=0)
+    times = {}
+    start = time.perf_counter()
+    ours = select(
+        X, grid={"kernel__length_scale": found, "n_components": numbers, "preimage": [Distance()]}, sigma=0.25
+    )
+    times["select"] = time.perf_counter() - start
+    start = time.perf_counter()
+    select(
+        X, grid={"kernel__length_scale": found, "n_components": numbers, "preimage": [Distance()]}, sigma=0.25, keep=1
+    )
+    times["select, keep=1"] = time.perf_counter() - start
+    start = time.perf_counter()
+    GridSearchCV(scikit, grid, scoring=reconstruction_scorer, cv=splits, refit=True).fit(X)
+    times["GridSearchCV"] = time.perf_counter() - start
+    for name, seconds in times.items():
+        print(f"{name:20}{seconds:8.1f} s   {times['GridSearchCV'] / seconds:6.1f} × faster than GridSearchCV")
+    print(f"chosen: {ours.best_params}")
+    return times
+
+
+def main():
+    parts = {"choice": choice, "noise": noise, "components": components, "speed": speed}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"any of {', '.join(parts)}; all by default")
+    parser.add_argument("--json", help="write the figures to this file")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", PreimageWarning)
+    report = {}
+    for name in options.parts or parts:
+        print(f"\n{name}")
+        report[name] = parts[name]()
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(report, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+"""The search over kernel, number of components and way back, judged without clean data."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_array
+
+from preimage import kernels, preimages, progress, scales, validation
+from preimage.estimators import KernelPCA
+from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning
+from preimage.noise_level import NoiseLevel, noise_level
+from preimage.preimages.base import refuse_precomputed
+from preimage.risk import Masked, Question, Risk, RiskEstimate, Sure
+
+__all__ = ["Candidate", "Selection", "select"]
+
+HELD_OUT, MOST_JUDGED = 0.25, 1000  # the share of the rows that judge, and the most of them
+FEWEST_ROWS = 50  # that judge in the first round
+FACTORS = tuple(2.0 ** (k / 2) for k in range(6))  # of the length scale by Kwok & Tsang's rule: c · 1, 2, 4, … 32
+MOST_COMPONENTS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One setting and what the search knows about it.
+
+    Attributes
+    ----------
+    params : dict
+        Parameters of the estimator.
+    risk, standard_error : float
+        The mean squared error of an entry as the risk sees it.
+    n_rows : int
+        How many rows it was judged on: all of them for finalists, fewer for what was given up earlier.
+    """
+
+    params: dict[str, Any]
+    risk: float = float("nan")
+    standard_error: float = float("nan")
+    n_rows: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """What the search chose, and the whole table.
+
+    Attributes
+    ----------
+    best : KernelPCA
+        With the chosen settings, fitted on all rows.
+    table : tuple of Candidate
+        All settings, best first; those judged on fewer rows come later.
+    risk : Risk
+        What they were judged by.
+    noise : NoiseLevel or None
+        The noise level, where it was estimated.
+    """
+
+    best: KernelPCA
+    table: tuple[Candidate, ...]
+    risk: Risk
+    noise: NoiseLevel | None
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """The settings of the best candidate."""
+        return self.table[0].params
+
+    def columns(self) -> dict[str, list]:
+        """The table by columns, as ``pandas.DataFrame`` takes it."""
+        names = [*self.best_params, "risk", "standard_error", "n_rows"]
+        rows = [candidate.params | vars(candidate) for candidate in self.table]
+        return {name: [row[name] for row in rows] for name in names}
+
+
+def select(
+    X,
+    *,
+    estimator: KernelPCA | None = None,
+    grid: dict[str, Sequence] | None = None,
+    noisy=None,
+    risk: str | Risk = "sure",
+    sigma: float | None = None,
+    shape: tuple[int, ...] | None = None,
+    keep: float = 1 / 3,
+    random_state=None,
+) -> Selection:
+    """Choose scale, number of components and way back by the error that they would make on new rows.
+
+    Candidates of one kernel share its eigendecomposition, whatever their number of components and way back. They are
+    judged on rows that no candidate was fitted on; all on a few of them, the best ``keep`` of them on more, and so on
+    (successive halving), by the same probes of the same rows.
+
+    Parameters
+    ----------
+    X : array of shape (rows, d)
+        Rows to fit on. If they are noisy, a quarter of them is held out and judges.
+    estimator : KernelPCA, optional
+        What is not in the grid is taken from it.
+    grid : dict, optional
+        Values of the estimator's parameters by name, nested ones too, as for ``GridSearchCV``. By default six length
+        scales (if the kernel has one), numbers of components up to 256, ``Distance()`` and ``FixedPoint()``.
+    noisy : array of shape (rows, d), optional
+        Noisy rows that judge, where X itself is clean or has another noise.
+    risk : "sure", "masked" or object
+        Stein's estimate for Gaussian noise, the error at hidden entries for other noise, or an object such as
+        ``Masked(0.2)``.
+    sigma : float, optional
+        The noise level for "sure"; estimated where it is not given.
+    shape : tuple, optional
+        What a row is, see :func:`noise_level`; used for the estimate only.
+    keep : float
+        The share of candidates that stays after a round; 1 judges all of them on all rows.
+    random_state : int, RandomState, Generator or None
+        Where the split and the probes come from.
+
+    Returns
+    -------
+    Selection
+    """
+    estimator, rng = KernelPCA() if estimator is None else estimator, validation.generator(random_state)
+    X, judges = _rows_that_judge(X, noisy, rng)
+    fitted_on = X if noisy is not None else X[_others(len(X), judges)]
+    judges = judges if noisy is not None else X[judges]
+    judged_by, noise = _as_risk(risk, sigma, X if noisy is None else judges, shape)
+    search = _Search(estimator, fitted_on, judges, judged_by, int(rng.integers(2**31)))
+    candidates = search.candidates(_default_grid(estimator, fitted_on) if grid is None else grid)
+    table = _successive_halving(search, candidates, keep)
+    best = clone(estimator).set_params(**table[0].params)
+    with _quiet():
+        best.fit(X)
+    return Selection(best, tuple(table), judged_by, noise)
+
+
+class _Search:
+    """Models that share their decompositions, and their risks."""
+
+    def __init__(self, estimator: KernelPCA, X: np.ndarray, judges: np.ndarray, risk: Risk, seed: int):
+        self.estimator, self.X, self.judges, self.risk, self.seed = estimator, X, judges, risk, seed
+        self.models: dict[tuple, KernelPCA] = {}
+
+    def candidates(self, grid: dict[str, Sequence]) -> list[Candidate]:
+        """All combinations, with no more components than there are."""
+        combinations = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+        if not combinations:
+            raise ValueError("the grid is empty: every parameter in it needs at least one value.")
+        families = defaultdict(list)
+        for params in combinations:
+            families[_family(params)].append(params)
+        for number, (family, members) in enumerate(families.items(), 1):
+            self.models[family] = self._fit(members)
+            progress.report("decompositions", number, len(families))
+        found = []
+        for params in combinations:
+            params = _capped(params, self.models[_family(params)].n_components_)
+            if params not in found:
+                found.append(params)
+        return [Candidate(params) for params in found]
+
+    def _fit(self, members: list[dict]) -> KernelPCA:
+        """One model with as many components as any member asks for; its ways back are checked first."""
+        numbers = [params["n_components"] for params in members if _is_shared(params)]
+        most = {"n_components": min(max(numbers), len(self.X) - 1)} if numbers else {}
+        shared = {name: value for name, value in members[0].items() if not _is_way_back(name)}
+        for params in members:
+            way_back = clone(self.estimator).set_params(**params).preimage
+            if not isinstance(way_back, str) or way_back != "auto":
+                preimages.as_method(way_back).check(
+                    kernels.as_kernel(clone(self.estimator).set_params(**shared).kernel)
+                )
+        with _quiet():
+            return clone(self.estimator).set_params(**shared | most).fit(self.X)
+
+    def judge(self, candidates: list[Candidate], n_rows: int) -> list[Candidate]:
+        """The candidates with their risks on the first rows."""
+        question = self.risk.ask(self.judges[:n_rows], np.random.default_rng(self.seed))
+        codes: dict[tuple, np.ndarray] = {}
+        judged = []
+        for number, candidate in enumerate(candidates, 1):
+            family = _family(candidate.params)
+            if self.risk.verb == "denoise" and family not in codes:
+                codes[family] = self.models[family].decomposition_.codes(question.rows)
+            with _quiet():
+                answers = self._answers(candidate.params, question, codes.get(family))
+            found = RiskEstimate.of(question.judge(answers))
+            judged.append(replace(candidate, risk=found.value, standard_error=found.standard_error, n_rows=n_rows))
+            progress.report("candidates", number, len(candidates))
+        return judged
+
+    def _answers(self, params: dict, question: Question, codes: np.ndarray | None) -> np.ndarray:
+        model = self.models[_family(params)]
+        model = model.truncate(params["n_components"] if _is_shared(params) else model.n_components_)
+        model.set_params(**{name: value for name, value in params.items() if _is_way_back(name)})
+        if codes is None:
+            return model.impute(question.rows)
+        return model._bring_back(codes[:, : model.n_components_], "denoise", starts=question.rows)
+
+
+def _successive_halving(search: _Search, candidates: list[Candidate], keep: float) -> list[Candidate]:
+    """All candidates, best first; in every round the best go on to more rows."""
+    if not 0 < keep <= 1:
+        raise ValueError(f"keep must be a share in (0, 1], not {keep!r}.")
+    given_up: list[Candidate] = []
+    for n_rows in _rounds(len(search.judges), len(candidates), keep):
+        candidates = sorted(search.judge(candidates, n_rows), key=lambda candidate: candidate.risk)
+        if n_rows < len(search.judges):
+            stay = max(1, int(np.ceil(keep * len(candidates))))
+            candidates, given_up = candidates[:stay], candidates[stay:] + given_up
+    return candidates + given_up
+
+
+def _rounds(n_rows: int, n_candidates: int, keep: float) -> Iterator[int]:
+    """Numbers of rows, growing by 1/keep to all; as many rounds as leave a handful of candidates and enough rows."""
+    n_rounds = 1
+    while keep < 1 and n_rows * keep**n_rounds >= FEWEST_ROWS and n_candidates * keep**n_rounds >= 3:
+        n_rounds += 1
+    for remaining in reversed(range(n_rounds)):
+        yield int(np.ceil(n_rows * keep**remaining))
+
+
+def _rows_that_judge(X, noisy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of X, and the noisy rows that judge; where there are none, the numbers of rows of X that do."""
+    floats = [np.float64, np.float32]
+    X = check_array(X, dtype=floats, ensure_min_samples=2 if noisy is not None else 8)
+    if noisy is None:
+        return X, rng.permutation(len(X))[: min(MOST_JUDGED, max(2, round(HELD_OUT * len(X))))]
+    noisy = check_array(noisy, dtype=floats, input_name="noisy")
+    if noisy.shape[1] != X.shape[1]:
+        raise ValueError(f"noisy has {noisy.shape[1]} columns, and X has {X.shape[1]}.")
+    return X, noisy[rng.permutation(len(noisy))]
+
+
+def _others(n: int, chosen: np.ndarray) -> np.ndarray:
+    return np.setdiff1d(np.arange(n), chosen)
+
+
+def _as_risk(risk, sigma, Y: np.ndarray, shape) -> tuple[Risk, NoiseLevel | None]:
+    if not isinstance(risk, str):
+        return risk, None
+    if risk == "masked":
+        return Masked(), None
+    if risk != "sure":
+        raise ValueError(f'risk must be "sure", "masked" or an object such as Masked(0.2), not {risk!r}.')
+    if sigma is not None:
+        return Sure(sigma), None
+    noise = noise_level(Y, shape)
+    if not noise.sigma > 0:
+        raise ValueError(f'no noise was found, because {noise.doubt}: give sigma, or take risk="masked".')
+    return Sure(noise.sigma), noise
+
+
+def _default_grid(estimator: KernelPCA, X: np.ndarray) -> dict[str, Sequence]:
+    kernel = kernels.as_kernel(estimator.kernel)
+    refuse_precomputed(kernel, "select")
+    grid: dict[str, Sequence] = {}
+    if hasattr(kernel, "length_scale"):
+        grid["kernel__length_scale"] = [scales.length_scale(X, "mean") * factor for factor in FACTORS]
+    steps = [step for k in range(9) for step in (2**k, 3 * 2**k // 2)]
+    grid["n_components"] = sorted({step for step in steps if 1 <= step <= min(MOST_COMPONENTS, max(1, len(X) // 2))})
+    grid["preimage"] = [method for method in (preimages.Distance(), preimages.FixedPoint()) if _serves(method, kernel)]
+    if not grid["preimage"]:
+        grid["preimage"] = [estimator.preimage]
+    return grid
+
+
+def _serves(method: preimages.Method, kernel: kernels.Kernel) -> bool:
+    try:
+        method.check(kernel)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _is_way_back(name: str) -> bool:
+    return name.partition("__")[0] in ("n_components", "preimage")
+
+
+def _is_shared(params: dict) -> bool:
+    """Whether a number of components is given, so that it can be cut from a larger one."""
+    return isinstance(params.get("n_components"), int | np.integer)
+
+
+def _family(params: dict) -> tuple:
+    """What must be equal for two settings to share a decomposition."""
+    names = [name for name in params if not _is_way_back(name)]
+    number = None if _is_shared(params) else repr(params.get("n_components"))
+    return number, *((name, repr(params[name])) for name in names)
+
+
+def _capped(params: dict, available: int) -> dict:
+    return params | {"n_components": min(params["n_components"], available)} if _is_shared(params) else params
+
+
+class _quiet(warnings.catch_warnings):
+    """What settings that are bad anyway have to say is in their risk."""
+
+    def __enter__(self):
+        super().__enter__()
+        for category in (ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning):
+            warnings.simplefilter("ignore", category)

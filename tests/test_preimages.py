@@ -214,6 +214,19 @@ def test_a_start_a_million_away_comes_home(method, kernel):
     assert far.residual[0] < near.residual[0] + 0.2
 
 
+@pytest.mark.parametrize("method", [Distance(), OneStep(), FixedPoint()], ids=lambda m: type(m).__name__)
+def test_a_target_with_nothing_near_gives_the_best_point_and_one_warning(method):
+    """All inner products with the points are negative: no distance can be read off."""
+    X = points(6, 3)
+    targets = Expansion(Gaussian(3.0), X, np.array([[-1.0, -0.2, -0.3, -0.1, -0.4, -0.5], [1.0, 0, 0, 0, 0, 0]]))
+    with pytest.warns(ConvergenceWarning, match="1 of 2") as caught:
+        found = find_preimage(targets, method, starts=X[[1, 0]])
+    assert len(caught) == 1
+    np.testing.assert_array_equal(found.converged, [False, True])
+    np.testing.assert_allclose(found.points[1], X[0], atol=1e-4)
+    np.testing.assert_array_equal(found.points[0], X[np.argmax(targets.inner_points()[0])])
+
+
 def test_a_row_that_cannot_progress_says_so_once_and_gives_a_point():
     targets = Expansion(Gaussian(1.0), points(), np.random.default_rng(1).dirichlet(np.ones(30), size=5))
     with pytest.warns(ConvergenceWarning, match="5 of 5 pre-images did not converge") as caught:

@@ -192,9 +192,9 @@ def from_differences(X, shape: tuple[int, ...], *, random_state: int = 0) -> Noi
 
     The differences r of an image (mixed, of first order along both axes) or a signal (of second order), scaled to the
     noise's variance, are a mixture over places: σε where the row is flat, and more elsewhere. For a mixture of
-    Gaussians with variances σ² + s² the characteristic function is φ(t) = E exp(−t²(σ² + s²)/2), in which flat places win as t
-    grows: −2 d log φ/d(t²) → σ². That slope is taken as far out as the number of differences allows; where positions
-    differ, only among those of least energy, chosen on one half of the rows and used on the other.
+    Gaussians with variances σ² + s² the characteristic function is φ(t) = E exp(−t²(σ² + s²)/2), in which flat places
+    win as t grows: −2 d log φ/d(t²) → σ². That slope is taken as far out as the number of differences allows; where
+    positions differ, only among those of least energy, chosen on one half of the rows and used on the other.
 
     It can be trusted where a good part of the rows is locally flat, or linear for signals.
     """

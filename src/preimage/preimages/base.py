@@ -6,6 +6,7 @@ maps a batch of targets (an expansion, with optional starting points) to a :clas
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from preimage.exceptions import ConvergenceWarning
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, Precomputed
 
@@ -75,7 +77,7 @@ class Method(Protocol):
 
 
 def closed_form(targets: Expansion, points: np.ndarray, converged: np.ndarray | None = None) -> Preimages:
-    """The result of a method without iterations; where it gave no number, the best point of the expansion."""
+    """The result of a method without iterations; where it has no answer, the best point of the expansion."""
     usable = np.isfinite(points).all(axis=1)
     if converged is not None:
         usable &= converged
@@ -83,7 +85,19 @@ def closed_form(targets: Expansion, points: np.ndarray, converged: np.ndarray | 
         lost = np.flatnonzero(~usable)
         points = points.copy()
         points[lost] = best_points(targets[lost])
+        warn_of_failures(usable)
     return Preimages(points, usable, np.zeros(len(points), dtype=int), targets)
+
+
+def warn_of_failures(converged: np.ndarray) -> None:
+    """One warning for a batch in which some rows failed."""
+    if not converged.all():
+        warnings.warn(
+            f"{np.sum(~converged)} of {len(converged)} pre-images did not converge; for them the best point found is "
+            "returned. More steps or another method may help.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def best_points(targets: Expansion) -> np.ndarray:

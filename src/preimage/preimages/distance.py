@@ -67,18 +67,22 @@ class _DistanceMap:
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors * self.points.shape[1]) * self.points.itemsize
 
-        def solve(rows: slice) -> np.ndarray:
+        def solve(rows: slice) -> tuple[np.ndarray, np.ndarray]:
             return self._solve(targets[rows], None if starts is None else starts[rows])
 
-        return closed_form(targets, np.concatenate(tiles.map_rows(solve, len(targets), row_bytes)))
+        parts = tiles.map_rows(solve, len(targets), row_bytes)
+        points, sound = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return closed_form(targets, points, sound)
 
-    def _solve(self, targets: Expansion, starts: np.ndarray | None) -> np.ndarray:
+    def _solve(self, targets: Expansion, starts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         products = targets.inner_points()
         chosen = nearest(targets, self.method.n_neighbors, products)
         values = np.take_along_axis(products, chosen, axis=1)
         neighbours = self.points[chosen]
-        read = self._radial if targets.kernel.argument == "distance" else self._dot
-        return locate(neighbours, read(targets, values, neighbours, starts))
+        radial = targets.kernel.argument == "distance"
+        read = self._radial if radial else self._dot
+        sound = values.max(axis=1) > 0 if radial else np.ones(len(values), dtype=bool)  # else nothing is near
+        return locate(neighbours, read(targets, values, neighbours, starts)), sound
 
     def _radial(self, targets, values, neighbours, starts) -> np.ndarray:
         """‖z − xᵢ‖² = κ⁻¹(σᵢ); σᵢ outside (0, κ(0)] is brought inside."""

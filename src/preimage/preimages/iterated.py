@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
-from preimage.exceptions import ConvergenceWarning
 from preimage.expansion import Expansion
-from preimage.preimages.base import Preimages, dense_rows, nearest
+from preimage.preimages.base import Preimages, best_points, dense_rows, nearest, warn_of_failures
 from preimage.preimages.descent import Descent
 from preimage.preimages.distance import Distance
 from preimage.preimages.objective import FeatureDistance
@@ -36,13 +34,11 @@ class Iterated:
             again = targets[lost]
             seeds = dense_rows(targets.points[nearest(again, RESTARTS)[:, min(rank, targets.points.shape[0] - 1)]])
             best.improve(lost, *self.descent.run(FeatureDistance(again, self.pull, first[lost]), seeds), seeds)
-        if not best.converged.all():
-            warnings.warn(
-                f"{np.sum(~best.converged)} of {len(targets)} pre-images did not converge; for them the best point "
-                "found is returned. More steps or another method may help.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            best.converged &= self._reached(targets, best)
+        adrift = np.flatnonzero(~self._reached(targets, best))
+        if adrift.size:
+            best.points[adrift] = best_points(targets[adrift])
+        warn_of_failures(best.converged)
         return Preimages(best.points, best.converged, best.steps, targets)
 
     def _reached(self, targets: Expansion, best: _Best) -> np.ndarray:

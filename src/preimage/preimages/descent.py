@@ -103,7 +103,7 @@ class _State:
         for slot in range(len(self.moves)):
             move, change = self.moves[slot, rows], self.changes[slot, rows]
             inner = np.einsum("ij,ij->i", move, change)
-            inverse = np.divide(1, inner, out=np.zeros_like(inner), where=inner > 0)
+            inverse = np.divide(1, inner, out=np.zeros_like(inner), where=inner > 1e8 * np.finfo(inner.dtype).tiny)
             alpha = inverse * np.einsum("ij,ij->i", move, q)
             q -= alpha[:, None] * change
             alphas.append(alpha)

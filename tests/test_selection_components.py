@@ -35,7 +35,7 @@ def test_linear_factors_are_counted(r, sigma):
 
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian()])
 def test_false_positives_come_at_the_nominal_rate(kernel):
-    rng, trials = np.random.default_rng(1), 200
+    rng, trials = np.random.default_rng(1), 150
     found = sum(
         parallel_analysis(rng.standard_normal((30, 4)), kernel, random_state=trial).n_components > 0
         for trial in range(trials)

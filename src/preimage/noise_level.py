@@ -26,6 +26,7 @@ FLOOR = 0.2  # the share of directions that is taken for free of signal
 EDGE = 2.02  # the 99 % point of the Tracy–Widom law (β = 1)
 MOST_ROWS, MOST_COLUMNS = 20_000, 512  # larger matrices are sampled: this many numbers fix σ to a fraction of 1 %
 MOST_DIFFERENCES = 2_000_000
+FLAT = 1.02  # positions are flat up to this energy beside the lowest twentieth
 PRECISION = 0.015  # the relative standard error at which differences trade bias for variance
 
 
@@ -230,16 +231,18 @@ def _differences(X: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _flat_places(differences: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Differences at positions of least energy, which the other half of the rows has chosen."""
+    """Differences at positions of least energy, which the other half of the rows has chosen; all, if all are alike."""
     order = rng.permutation(len(differences))
     halves = order[::2], order[1::2]
     if not len(halves[1]):
         return differences.ravel()
     chosen = []
     for ours, theirs in (halves, halves[::-1]):
-        energy = np.square(differences[theirs]).mean(axis=0)
-        lowest = np.sort(energy)[: max(1, len(energy) // 10)].mean()
-        chosen.append(differences[ours][:, energy <= 1.15 * lowest].ravel())
+        squares = np.square(differences[theirs])
+        energy, chance = squares.mean(axis=0), squares.var(axis=0).mean() / len(theirs)
+        lowest = np.sort(energy)[: max(1, len(energy) // 20)].max()
+        flat = energy <= (FLAT * lowest if energy.var() > 4 * chance else np.inf)
+        chosen.append(differences[ours][:, flat].ravel())
     return np.concatenate(chosen)
 
 

@@ -10,10 +10,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from preimage import kernels, preimages, progress, scales, validation
+from preimage import kernels, preimages, progress, scales, tiles, validation
 from preimage.estimators import KernelPCA
 from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning
 from preimage.noise_level import NoiseLevel, noise_level
@@ -26,6 +27,7 @@ HELD_OUT, MOST_JUDGED = 0.25, 1000  # the share of the rows that judge, and the 
 FEWEST_ROWS = 50  # that judge in the first round
 FACTORS = tuple(2.0 ** (k / 2) for k in range(6))  # of the length scale by Kwok & Tsang's rule: c · 1, 2, 4, … 32
 MOST_COMPONENTS = 256
+SMALL = 5000  # rows up to which several kernel matrices are decomposed at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +129,10 @@ def select(
     Selection
     """
     estimator, rng = KernelPCA() if estimator is None else estimator, validation.generator(random_state)
-    X, judges = _rows_that_judge(X, noisy, rng)
-    fitted_on = X if noisy is not None else X[_others(len(X), judges)]
-    judges = judges if noisy is not None else X[judges]
+    X, part, judges = _split(X, noisy, rng)
     judged_by, noise = _as_risk(risk, sigma, X if noisy is None else judges, shape)
-    search = _Search(estimator, fitted_on, judges, judged_by, int(rng.integers(2**31)))
-    candidates = search.candidates(_default_grid(estimator, fitted_on) if grid is None else grid)
+    search = _Search(estimator, part, judges, judged_by, int(rng.integers(2**31)))
+    candidates = search.candidates(_default_grid(estimator, part) if grid is None else grid)
     table = _successive_halving(search, candidates, keep)
     best = clone(estimator).set_params(**table[0].params)
     with _quiet():
@@ -155,29 +155,28 @@ class _Search:
         families = defaultdict(list)
         for params in combinations:
             families[_family(params)].append(params)
-        for number, (family, members) in enumerate(families.items(), 1):
-            self.models[family] = self._fit(members)
-            progress.report("decompositions", number, len(families))
-        found = []
         for params in combinations:
-            params = _capped(params, self.models[_family(params)].n_components_)
-            if params not in found:
-                found.append(params)
-        return [Candidate(params) for params in found]
+            _check_way_back(clone(self.estimator).set_params(**params))
+        self.models = dict(zip(families, self._fit_all(list(families.values())), strict=True))
+        capped = [_capped(params, self.models[_family(params)].n_components_) for params in combinations]
+        return [Candidate(params) for params in {_key(params): params for params in capped}.values()]
+
+    def _fit_all(self, families: list[list[dict]]) -> list[KernelPCA]:
+        """One model a family, on all cores while the matrices are small: then LAPACK alone fills only one."""
+        settings = get_config()  # which threads do not see
+
+        def fit(members: list[dict]) -> KernelPCA:
+            with config_context(**settings):
+                return self._fit(members)
+
+        with _quiet():
+            return tiles.spread(fit, families) if len(self.X) <= SMALL else [fit(members) for members in families]
 
     def _fit(self, members: list[dict]) -> KernelPCA:
-        """One model with as many components as any member asks for; its ways back are checked first."""
+        """A model with as many components as any member asks for."""
         numbers = [params["n_components"] for params in members if _is_shared(params)]
         most = {"n_components": min(max(numbers), len(self.X) - 1)} if numbers else {}
-        shared = {name: value for name, value in members[0].items() if not _is_way_back(name)}
-        for params in members:
-            way_back = clone(self.estimator).set_params(**params).preimage
-            if not isinstance(way_back, str) or way_back != "auto":
-                preimages.as_method(way_back).check(
-                    kernels.as_kernel(clone(self.estimator).set_params(**shared).kernel)
-                )
-        with _quiet():
-            return clone(self.estimator).set_params(**shared | most).fit(self.X)
+        return clone(self.estimator).set_params(**_common(members[0]) | most).fit(self.X)
 
     def judge(self, candidates: list[Candidate], n_rows: int) -> list[Candidate]:
         """The candidates with their risks on the first rows."""
@@ -226,20 +225,17 @@ def _rounds(n_rows: int, n_candidates: int, keep: float) -> Iterator[int]:
         yield int(np.ceil(n_rows * keep**remaining))
 
 
-def _rows_that_judge(X, noisy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of X, and the noisy rows that judge; where there are none, the numbers of rows of X that do."""
+def _split(X, noisy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All rows, those that candidates are fitted on, and those that judge them, in random order."""
     floats = [np.float64, np.float32]
     X = check_array(X, dtype=floats, ensure_min_samples=2 if noisy is not None else 8)
     if noisy is None:
-        return X, rng.permutation(len(X))[: min(MOST_JUDGED, max(2, round(HELD_OUT * len(X))))]
+        order, n_judges = rng.permutation(len(X)), min(MOST_JUDGED, max(2, round(HELD_OUT * len(X))))
+        return X, X[np.sort(order[n_judges:])], X[order[:n_judges]]
     noisy = check_array(noisy, dtype=floats, input_name="noisy")
     if noisy.shape[1] != X.shape[1]:
         raise ValueError(f"noisy has {noisy.shape[1]} columns, and X has {X.shape[1]}.")
-    return X, noisy[rng.permutation(len(noisy))]
-
-
-def _others(n: int, chosen: np.ndarray) -> np.ndarray:
-    return np.setdiff1d(np.arange(n), chosen)
+    return X, X, noisy[rng.permutation(len(noisy))]
 
 
 def _as_risk(risk, sigma, Y: np.ndarray, shape) -> tuple[Risk, NoiseLevel | None]:
@@ -279,8 +275,15 @@ def _serves(method: preimages.Method, kernel: kernels.Kernel) -> bool:
     return True
 
 
+def _check_way_back(estimator: KernelPCA) -> None:
+    """Refuse, before any work, a method that the kernel cannot serve."""
+    automatic = isinstance(estimator.preimage, str) and estimator.preimage == "auto"
+    if not automatic:
+        preimages.as_method(estimator.preimage).check(kernels.as_kernel(estimator.kernel))
+
+
 def _is_way_back(name: str) -> bool:
-    return name.partition("__")[0] in ("n_components", "preimage")
+    return name.partition("__")[0] == "preimage"
 
 
 def _is_shared(params: dict) -> bool:
@@ -288,11 +291,19 @@ def _is_shared(params: dict) -> bool:
     return isinstance(params.get("n_components"), int | np.integer)
 
 
+def _common(params: dict) -> dict:
+    """What must be the same for two settings to share a decomposition."""
+    apart = {"n_components"} if _is_shared(params) else set()
+    return {name: value for name, value in params.items() if name not in apart and not _is_way_back(name)}
+
+
 def _family(params: dict) -> tuple:
-    """What must be equal for two settings to share a decomposition."""
-    names = [name for name in params if not _is_way_back(name)]
-    number = None if _is_shared(params) else repr(params.get("n_components"))
-    return number, *((name, repr(params[name])) for name in names)
+    return _key(_common(params))
+
+
+def _key(params: dict) -> tuple:
+    """Settings as a key; objects of the grid, which may hold arrays, by their identity."""
+    return tuple((name, value if name == "n_components" else id(value)) for name, value in params.items())
 
 
 def _capped(params: dict, available: int) -> dict:

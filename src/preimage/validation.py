@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import parallel
 from preimage.exceptions import NothingFoundWarning
-from preimage.kernels import Kernel
+from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
 
 
@@ -54,6 +55,27 @@ class NestedParameters(BaseEstimator):
             return self._objects[name](value)
         except (TypeError, ValueError):
             return value
+
+
+class KernelTransformerMixin(TransformerMixin):
+    """A transformer with a ``kernel`` that reads rows, dense or sparse, or the rows of a precomputed matrix."""
+
+    kernel_: Kernel
+    _object: Callable[[str], Any]
+
+    def _rows(self, X):
+        """New rows, checked against those of the fit."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        check_kernel_takes(self.kernel_, X)
+        return X
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self._object("kernel"), Precomputed)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
 
 def _settings(value: Any) -> list[str]:

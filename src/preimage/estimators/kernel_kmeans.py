@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from preimage import features, kernels, kmeans, preimages, scales, tiles, validation
@@ -18,7 +18,9 @@ from preimage.preimages.base import Preimages
 FLOATS = [np.float64, np.float32]
 
 
-class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, validation.NestedParameters):
+class KernelKMeans(
+    ClassNamePrefixFeaturesOutMixin, validation.KernelTransformerMixin, ClusterMixin, validation.NestedParameters
+):
     """k-means in feature space, with centroids that can be looked at.
 
     Lloyd's steps, then moves of single points, the best first, as long as one lowers the inertia: they leave partitions
@@ -236,22 +238,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         return seeds.astype(points.dtype, copy=False)
 
-    def _rows(self, X):
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
-        validation.check_kernel_takes(self.kernel_, X)
-        return X
-
     @property
     def _n_features_out(self) -> int:
         return self.n_clusters
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self._object("kernel"), Precomputed)
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _sample_weights(sample_weight, n: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,7 +19,11 @@ from preimage.kernels import Precomputed
 
 
 class KernelPCA(
-    WayBackMixin, StreamingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.NestedParameters
+    WayBackMixin,
+    StreamingMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    validation.KernelTransformerMixin,
+    validation.NestedParameters,
 ):
     """Kernel principal component analysis with a way back.
 
@@ -208,19 +212,6 @@ class KernelPCA(
             del self.trace_error_
         self._forget_way_back(int(rng.integers(2**31)))
 
-    def _rows(self, X):
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        validation.check_kernel_takes(self.kernel_, X)
-        return X
-
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self._object("kernel"), Precomputed)
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ class WayBackMixin:
     n_features_in_: int
     last_preimages_: Preimages
     _seed: int
+    _rows: Callable[[Any], Any]
 
     def inverse_transform(self, Z):
         """Points of input space for rows of codes.
@@ -151,6 +153,3 @@ class WayBackMixin:
         self._seed = seed
         self._prepared: dict[preimages.Method, preimages.WayBack] = {}
         self.__dict__.pop("last_preimages_", None)
-
-    def _rows(self, X):
-        raise NotImplementedError

@@ -110,12 +110,13 @@ class Classifier(Machine):
 
     def _votes(self, values: np.ndarray, blurred: bool) -> np.ndarray:
         """How many pairs each class wins; blurred, plus its summed margins squeezed into (−1/3, 1/3) to break ties."""
-        first, second = np.array(list(combinations(range(len(self.classes)), 2))).T
-        sides = np.eye(len(self.classes))[first] - np.eye(len(self.classes))[second]  # of each pair: +1, −1, else 0
-        votes = (values > 0) @ sides + (sides < 0).sum(axis=0)
+        rows, classes = len(values), len(self.classes)
+        first, second = np.array(list(combinations(range(classes), 2))).T
+        winners = np.where(values > 0, first, second) + classes * np.arange(rows)[:, None]
+        votes = np.bincount(winners.ravel(), minlength=rows * classes).reshape(rows, classes)
         if not blurred:
             return votes
-        margins = values @ sides
+        margins = values @ (np.eye(classes)[first] - np.eye(classes)[second])  # of each pair: +1, −1, else 0
         return votes + margins / (3 * (np.abs(margins) + 1))
 
 

@@ -1,6 +1,6 @@
 """Cost of kernel PCA against the number of rows, beside its peers: time, memory, accuracy.
 
-    python benchmarks/scale.py [--only exact transform landmarks growth] [--full] [--json FILE] [--plot FILE]
+    python benchmarks/scale.py [--only exact solvers transform landmarks growth] [--full] [--json FILE] [--plot FILE]
 
 Times are the best of three, alternating between the methods in one process; memory is the rise of the peak in a fresh
 process (Linux). ``--full`` adds MNIST 60 000 exact (minutes) and a million rows from a file. Peers that are not
@@ -23,9 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-from preimage import KernelPCA
+from preimage import KernelPCA, decomposition
 from preimage.datasets import load_mnist, load_usps
-from preimage.eigen import BlockKrylov
+from preimage.eigen import BlockKrylov, Dense, Lanczos
 from preimage.exceptions import PreimageWarning
 from preimage.features import Nystrom
 from preimage.kernels import Gaussian
@@ -203,6 +203,18 @@ def exact(full):
     return found
 
 
+def solvers(full):
+    """Seconds of every eigensolver for k pairs of a stored matrix, on which the automatic choice rests."""
+    found = {}
+    for n, k in ((300, 4), (600, 30), (600, 100), (1000, 20), (1000, 100), (1000, 166), (2000, 40), (2000, 200)):
+        methods = {
+            name: (lambda X, solver=solver, k=k: decomposition.fit(Gaussian(SCALE), X, k, solver=solver), float)
+            for name, solver in {"dense": Dense(), "block Krylov": BlockKrylov(tol=1e-10), "lanczos": Lanczos()}.items()
+        }
+        found[f"{n} rows, {k} pairs"] = race(methods, mnist(n))[0]
+    return found
+
+
 def transform(full):
     """10 000 new rows against 10 000 training rows."""
     images = load_mnist()
@@ -276,7 +288,14 @@ def large(full):
     return found
 
 
-SECTIONS = {"exact": exact, "transform": transform, "landmarks": landmarks, "growth": growth, "large": large}
+SECTIONS = {
+    "exact": exact,
+    "solvers": solvers,
+    "transform": transform,
+    "landmarks": landmarks,
+    "growth": growth,
+    "large": large,
+}
 
 
 # Output

@@ -226,10 +226,10 @@ def test_steps_count_products_with_the_operator():
         (500, 1, Dense),
         (500, 499, Dense),
         (501, 1, BlockKrylov),
-        (501, 50, BlockKrylov),
-        (501, 51, Dense),
-        (5000, 500, BlockKrylov),
-        (5000, 501, Dense),
+        (501, 25, BlockKrylov),
+        (501, 26, Dense),
+        (5000, 250, BlockKrylov),
+        (5000, 251, Dense),
         (5001, 5000, BlockKrylov),  # does not fit
     ],
 )

@@ -82,7 +82,7 @@ def test_numbers_are_those_of_scikit_learns_dense_solver(name, form, solver):
 @pytest.mark.parametrize("name", ORACLES)
 def test_the_solver_chosen_for_more_rows_gives_scikit_learns_numbers(name):
     kernel, settings = ORACLES[name]
-    X, Y = rows(600, 6) * np.arange(6, 0, -1), rows(30, 6, seed=1)
+    X, Y = rows(1100, 6) * np.arange(6, 0, -1), rows(30, 6, seed=1)
     theirs = sklearn.decomposition.KernelPCA(5, eigen_solver="dense", **settings).fit(X)
     ours = quietly(KernelPCA(5, kernel=kernel, random_state=0), X)
     np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=0, atol=1e-9 * theirs.eigenvalues_[0])

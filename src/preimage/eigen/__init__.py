@@ -50,15 +50,15 @@ def as_solver_object(solver) -> Solver:
 def choose_solver(n: int, k: int, dtype=float) -> Solver:
     """The solver for k of n eigenpairs.
 
-    * up to 500 rows, or more than a tenth of all pairs where the matrix fits the memory budget: ``Dense``;
+    * up to 500 rows, or more than a twentieth of all pairs where the matrix fits the memory budget: ``Dense``;
     * otherwise ``BlockKrylov``, which stores the matrix where it fits and computes it anew where it does not; up to
       5000 rows with residuals of 1e-10, because a few more passes cost little there and codes agree with LAPACK's to
       nine digits, and with its default above.
 
-    Measured on two cores (Gaussian kernel on MNIST, docs/benchmarks.md): below 500 rows all solvers answer within
-    milliseconds; above, a tenth of the pairs is where LAPACK catches up.
+    Measured on two cores (Gaussian kernel on MNIST, docs/benchmarks.md): up to 1000 rows the choice matters
+    little for few pairs; from about a twentieth of the pairs on LAPACK is ahead.
     """
     stored = choose_storage("auto", n, dtype) == "memory"
-    if n <= 500 or (stored and k > n // 10):
+    if n <= 500 or (stored and k > n // 20):
         return Dense()
     return BlockKrylov(tol=1e-10) if n <= 5000 and np.dtype(dtype) == np.float64 else BlockKrylov()

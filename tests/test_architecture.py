@@ -13,6 +13,7 @@ SOURCE = Path(preimage.__file__).parent
 ROOMS = [
     "exceptions",
     "progress",
+    "files",
     "kernels",
     "scales",
     "noise",

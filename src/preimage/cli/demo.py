@@ -1,4 +1,4 @@
-"""The command line. Heavy libraries are imported by the commands that use them, so that ``--help`` answers at once."""
+"""``preimage demo``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,8 @@ from pathlib import Path
 
 import click
 
-from preimage import __version__
 
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="preimage")
-def main() -> None:
-    """Kernel PCA with a way back: denoise, reconstruct and picture what lives in feature space."""
-
-
-@main.command()
+@click.command()
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"), show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the noise.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")

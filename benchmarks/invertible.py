@@ -15,43 +15,15 @@ import resource
 import time
 
 import numpy as np
-from sklearn.decomposition import PCA
-from sklearn.dummy import DummyRegressor
 
-from preimage import InvertibleKernelPCA, compat
+from preimage import InvertibleKernelPCA
 from preimage.activations import Sine
 from preimage.datasets import load_ecg, load_usps, s_curve
 from preimage.kernels import Gaussian
+from preimage.papers.gedon2023 import heartbeats
+from preimage.papers.gedon2023.methods import invertible, linear, supervised
+from preimage.papers.protocols import mse, snr
 from preimage.scales import length_scale
-
-
-def mse(clean, denoised):
-    return float(np.mean((denoised - clean) ** 2))
-
-
-def snr(clean, denoised):
-    return float(np.mean(10 * np.log10(np.square(clean).sum(1) / np.square(clean - denoised).sum(1))))
-
-
-def invertible(q, gamma, r, ridge, seed):
-    return InvertibleKernelPCA(
-        q, activation=Sine(Gaussian.from_gamma(gamma)), n_features=r, ridge=ridge, random_state=seed
-    )
-
-
-def supervised(q, gamma, alpha, train):
-    """Kernel PCA with scikit-learn's ridge map, on our engine."""
-    mean = train.mean(axis=0)
-    model = compat.KernelPCA(
-        q, kernel="rbf", gamma=gamma, alpha=alpha, fit_inverse_transform=True, eigen_solver="dense"
-    )
-    model.fit(train - mean)
-    return lambda X: mean + model.inverse_transform(model.transform(X - mean))
-
-
-def linear(q, train):
-    pca = PCA(q).fit(train)
-    return lambda X: pca.inverse_transform(pca.transform(X))
 
 
 def decode(seeds):
@@ -67,7 +39,10 @@ def decode(seeds):
             for seed in range(min(seeds, 3)):
                 noisy = clean + 0.3 * np.random.default_rng(seed).standard_normal(clean.shape)
                 scores.append(
-                    (snr(clean, model.denoise(noisy)), snr(clean, model.inverse_transform(model.transform(noisy))))
+                    [
+                        snr(clean, denoised).mean()
+                        for denoised in (model.denoise(noisy), model.inverse_transform(model.transform(noisy)))
+                    ]
                 )
             filtered, decoded = np.mean(scores, axis=0)
             table[f"digit {digit}, {factor:g} × {rule}"] = {"filtered": filtered, "decoded": decoded}
@@ -81,7 +56,7 @@ def s_curves(seeds):
         train, test = (s_curve(2000, noise=0.25, random_state=[seed, part]) for part in (0, 1))
         for q in numbers:
             row = {
-                "kernel PCA + ridge": mse(test.clean, supervised(q, 1.0, 1.0, train.X)(test.X)),
+                "kernel PCA + ridge": mse(test.clean, supervised([q], 1.0, 1.0, train.X)[q](test.X)),
                 "ikPCA, 50 features": mse(test.clean, invertible(q, 0.5, 50, 1.0, seed).fit(train.X).denoise(test.X)),
                 "ikPCA, 500 features": mse(test.clean, invertible(q, 0.5, 500, 1.0, seed).fit(train.X).denoise(test.X)),
                 "noisy": mse(test.clean, test.X),
@@ -99,8 +74,9 @@ def usps_ridges(seeds):
     clean = usps.test.X[tests[:400]].astype(float)
     train, noisy = train + 0.5 * rng.standard_normal(train.shape), clean + 0.5 * rng.standard_normal(clean.shape)
     numbers, ridges = (5, 10, 15, 20, 25), (0.0, 0.01, 0.1, 0.5, 2.0, 10.0, 100.0)
-    table = {"linear PCA": {q: mse(clean, linear(q, train)(noisy)) for q in numbers}}
-    table["kernel PCA + ridge"] = {q: mse(clean, supervised(q, 5e-3, 1e-2, train)(noisy)) for q in numbers}
+    table = {"linear PCA": {q: mse(clean, f(noisy)) for q, f in linear(numbers, train).items()}}
+    others = supervised(numbers, 5e-3, 1e-2, train)
+    table["kernel PCA + ridge"] = {q: mse(clean, f(noisy)) for q, f in others.items()}
     start = time.perf_counter()
     for q in numbers:
         fitted = invertible(q, 1e-4, 30_000, 0.0, 0).fit(train)
@@ -141,15 +117,10 @@ def ecg(seeds):
             cut = round(0.7 * len(X))
             train, test = X[order[:cut]], X[order[cut:]]
             truth = test.mean(axis=0)
-            methods = {
-                "PCA": linear(1, train),
-                "kernel PCA + ridge": supervised(1, 10.0, 15.0, train),
-                "ikPCA, the paper's settings": invertible(1, 5e-5, 512, 10.0, seed).fit(train).denoise,
-                "constant mean beat": DummyRegressor().fit(train, train).predict,
-                "ikPCA, chosen on held-out beats": chosen(train, seed),
-            }
-            for method, denoise in methods.items():
-                errors.setdefault(method, []).append(mse(truth, denoise(test)))
+            rebuilt = heartbeats.denoised(train, test, seed)
+            rebuilt["ikPCA, chosen on held-out beats"] = chosen(train, seed)(test)
+            for method, rows in rebuilt.items():
+                errors.setdefault(method, []).append(mse(truth, rows))
         table[name] = {method: [float(np.mean(v)), float(np.std(v))] for method, v in errors.items()}
     return table
 

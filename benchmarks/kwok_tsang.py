@@ -15,7 +15,6 @@ import time
 import warnings
 
 import numpy as np
-from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 from sklearn.kernel_ridge import KernelRidge
 
@@ -24,6 +23,7 @@ from preimage.datasets import load_usps
 from preimage.exceptions import ConvergenceWarning
 from preimage.kernels import Gaussian
 from preimage.noise import GaussianNoise, SaltAndPepper
+from preimage.papers.protocols import linear_oracle, oracle_codes, snr
 from preimage.preimages import Conformal, ConvexCombination, Distance, FixedPoint, Gradient, Learned, OneStep
 
 NOISES = {
@@ -44,23 +44,11 @@ ITERATIVE = ("FixedPoint", "Gradient")  # started at the noisy image
 LEARNED_COMPONENTS = 64
 
 
-def snr(clean, denoised):
-    """Signal to noise ratio of every row, in dB."""
-    return 10 * np.log10(np.square(clean).sum(1) / np.square(clean - denoised).sum(1))
-
-
 def digit_sets(usps, digit, n_test):
     """300 training and ``n_test`` test images of a digit, the first of a fixed shuffle."""
     rng = np.random.default_rng(digit)
     rows = [rng.permutation(np.flatnonzero(part.y == digit)) for part in (usps.train, usps.test)]
     return usps.train.X[rows[0][:300]].astype(float), usps.test.X[rows[1][:n_test]].astype(float)
-
-
-def oracle_codes(model, noisy, clean):
-    """Codes cut at each image's best q: ‖P_qφ(x) − φ(y)‖² = const + Σ_{k≤q} β_k(x)² − 2β_k(x)β_k(y)."""
-    codes, wanted = model.codes(noisy), model.codes(clean)
-    best = np.argmin(np.cumsum(codes**2 - 2 * codes * wanted, axis=1), axis=1)
-    return np.where(np.arange(codes.shape[1]) <= best[:, None], codes, 0)
 
 
 def kernel_pca(train, law):
@@ -74,23 +62,11 @@ def kernel_pca(train, law):
     }
 
     def denoise(noisy, clean):
-        targets = model.expand(oracle_codes(model, noisy, clean))
+        targets = model.expand(oracle_codes(model.codes(noisy), model.codes(clean)))
         starts = {name: noisy if name in ITERATIVE else None for name in ways}
         by_oracle = {name: way(targets, starts[name]).points for name, way in ways.items()}
         codes = leading.expand(leading.codes(noisy))
         return by_oracle | {name: way(codes).points for name, way in learned.items()}
-
-    return denoise
-
-
-def linear_pca(train):
-    """Linear PCA with the best q for each image, by input error."""
-    pca = PCA().fit(train)
-
-    def denoise(noisy, clean):
-        codes, wanted = pca.transform(noisy), pca.transform(clean)
-        best = np.argmin(np.cumsum(codes**2 - 2 * codes * wanted, axis=1), axis=1)
-        return pca.inverse_transform(np.where(np.arange(codes.shape[1]) <= best[:, None], codes, 0))
 
     return denoise
 
@@ -136,7 +112,7 @@ def ridge_candidates(scale, law, copies=6):
 def baselines(train, law):
     """What a user has without this library, and linear PCA with an oracle."""
     scale, rng = scales.length_scale(train, "mean"), np.random.default_rng(2)
-    linear = linear_pca(train)
+    linear = linear_oracle(train)
     scikit = tuned(scikit_candidates(scale), train, law, rng)
     ridge = tuned(ridge_candidates(scale, law), train, law, rng)
     return lambda noisy, clean: {

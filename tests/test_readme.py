@@ -1,4 +1,5 @@
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ def test_python_in_documents_runs(document, tmp_path, monkeypatch):
         # Empty lines before the code make a traceback point at the line of the document.
         lines_before = text.count("\n", 0, block.start(1))
         exec(compile("\n" * lines_before + block[1], str(document), "exec"), names)
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def test_the_readme_begins_with_an_example_of_about_ten_lines():

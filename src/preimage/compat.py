@@ -29,10 +29,11 @@ from preimage.eigen.randomized import Randomized
 from preimage.kernels import Cosine, Function, Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from preimage.kernels.pairwise import Pairwise
 from preimage.operators import Stored, Symmetric, choose_storage, gram_operator
+from preimage.persistence import Persistent
 from preimage.validation import generator
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Kernel principal component analysis with the interface of ``sklearn.decomposition.KernelPCA``.
 
     Parameters

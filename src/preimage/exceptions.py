@@ -31,3 +31,11 @@ class NoiseLevelWarning(PreimageWarning):
 
 class NothingFoundWarning(PreimageWarning):
     """No component stands out of what independent columns would show."""
+
+
+class ModelFileError(ValueError):
+    """A model cannot be written to a file, or a file holds no model that can be trusted."""
+
+
+class DataFileError(ValueError):
+    """A data file cannot be read, or cannot hold what shall be written to it."""

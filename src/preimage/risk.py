@@ -93,16 +93,18 @@ class Sure:
 
     def ask(self, Y: np.ndarray, rng: np.random.Generator) -> Question:
         """The rows, and the rows moved along b."""
-        n, h = len(Y), self.step * self.sigma
+        h = self.step * self.sigma
         # One draw a sign, so that the probes of a row do not depend on how the rows come in batches.
         probe = np.where(rng.random(Y.shape) < 0.5, -1, 1).astype(Y.dtype)
 
-        def judge(answers: np.ndarray) -> np.ndarray:
-            still, moved = answers[:n], answers[n:]
-            divergence = np.mean(probe * (moved - still), axis=1, dtype=float) / h
-            return np.mean(np.square(still - Y), axis=1, dtype=float) + self.sigma**2 * (2 * divergence - 1)
+        return Question(np.concatenate([Y, Y + h * probe]), lambda answers: self.judge(Y, probe, answers))
 
-        return Question(np.concatenate([Y, Y + h * probe]), judge)
+    def judge(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray) -> np.ndarray:
+        """The risk of each row from what a map made of the rows Y and, after them, of the rows moved by h · probe."""
+        still, moved = answers[: len(Y)], answers[len(Y) :]
+        entries = tuple(range(1, Y.ndim))
+        divergence = np.mean(probe * (moved - still), axis=entries, dtype=float) / (self.step * self.sigma)
+        return np.mean(np.square(still - Y), axis=entries, dtype=float) + self.sigma**2 * (2 * divergence - 1)
 
 
 @dataclass(frozen=True)

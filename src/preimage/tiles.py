@@ -37,7 +37,7 @@ Task = TypeVar("Task")
 def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
     """The kernel matrix between the rows of X and the rows of Y."""
     out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y)) if out is None else out
-    right, side = _Rows.ready(kernel, Y, beside=X), tile_side(Y)  # here, because threads do not see the caller's budget
+    right, side = Rows.ready(kernel, Y, beside=X), tile_side(Y)  # here, because threads do not see the caller's budget
 
     def fill(rows: slice) -> None:
         left = right.likewise(X[rows])
@@ -51,7 +51,7 @@ def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
 def gram(kernel: Kernel, X) -> np.ndarray:
     """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
     out = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X))
-    points = _Rows.ready(kernel, X)
+    points = Rows.ready(kernel, X)
 
     def fill(tile) -> None:
         rows, columns = tile
@@ -67,7 +67,7 @@ def gram(kernel: Kernel, X) -> np.ndarray:
 def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
     """K(X, Y) @ V without storing K."""
     out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
-    right, side = _Rows.ready(kernel, Y, beside=X), tile_side(Y)  # here, because threads do not see the caller's budget
+    right, side = Rows.ready(kernel, Y, beside=X), tile_side(Y)  # here, because threads do not see the caller's budget
 
     def fill(rows: slice) -> None:
         left = right.likewise(X[rows])
@@ -82,7 +82,7 @@ def multiply_symmetric(kernel: Kernel, X, V: np.ndarray) -> np.ndarray:
     """K(X, X) @ V without storing K, each off-diagonal tile computed once and used twice."""
     tiles = _upper_tiles(X)
     shares = [tiles[first :: n_threads()] for first in range(n_threads())]
-    points = _Rows.ready(kernel, X)
+    points = Rows.ready(kernel, X)
 
     def product(share) -> np.ndarray:
         out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, X), V.dtype))
@@ -108,7 +108,7 @@ def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class Rows:
     """Rows made ready for many tiles: what ``squared_distances`` does for every pair of matrices is done once."""
 
     kernel: Any
@@ -117,7 +117,7 @@ class _Rows:
     norms: np.ndarray | None = None
 
     @classmethod
-    def ready(cls, kernel: Kernel, X, beside=None) -> _Rows:
+    def ready(cls, kernel: Kernel, X, beside=None) -> Rows:
         """Rows with the origin moved to their mean, where the kernel is one of the distance and all rows are dense.
 
         The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
@@ -127,17 +127,17 @@ class _Rows:
             return cls(kernel, X)
         return cls(kernel, X, X.mean(axis=0)).likewise(X)
 
-    def likewise(self, X) -> _Rows:
+    def likewise(self, X) -> Rows:
         """Other rows with the same origin."""
         if self.origin is None or sp.issparse(X):
-            return _Rows(self.kernel, X)
+            return Rows(self.kernel, X)
         moved = X - self.origin
-        return _Rows(self.kernel, moved, self.origin, squared_norms(moved))
+        return Rows(self.kernel, moved, self.origin, squared_norms(moved))
 
-    def __getitem__(self, part: slice) -> _Rows:
-        return _Rows(self.kernel, self.X[part], self.origin, None if self.norms is None else self.norms[part])
+    def __getitem__(self, part: slice) -> Rows:
+        return Rows(self.kernel, self.X[part], self.origin, None if self.norms is None else self.norms[part])
 
-    def values(self, other: _Rows) -> np.ndarray:
+    def values(self, other: Rows) -> np.ndarray:
         """Kernel values with other rows, in an array of our own."""
         if self.norms is None or other.norms is None:
             return self.kernel(self.X, other.X)
@@ -152,7 +152,7 @@ class _Rows:
         return values
 
 
-def _symmetric_tile(points: _Rows, rows: slice, columns: slice) -> np.ndarray:
+def _symmetric_tile(points: Rows, rows: slice, columns: slice) -> np.ndarray:
     left = points[rows]
     if rows != columns:
         return left.values(points[columns])

@@ -11,6 +11,14 @@ from preimage import __version__
 # Where each command lives, and what it is for; the help of the group needs no more than this.
 COMMANDS = {
     "demo": ("preimage.cli.demo", "Denoise handwritten digits by every method, with a report."),
+    "denoise": ("preimage.cli.denoise", "Remove noise from rows, images, one image or one signal."),
+    "fit": ("preimage.cli.fit", "Kernel PCA of the rows of a file, kept in a model file."),
+    "transform": ("preimage.cli.transform", "Codes of rows by a model."),
+    "reconstruct": ("preimage.cli.reconstruct", "What a model's components keep of rows."),
+    "impute": ("preimage.cli.impute", "Fill the gaps of rows by a model."),
+    "score": ("preimage.cli.score", "How far rows lie from a model's subspace."),
+    "inspect": ("preimage.cli.inspect", "What is in a model file."),
+    "reproduce": ("preimage.cli.reproduce", "The papers, reproduced: published beside measured, with verdicts."),
 }
 
 

@@ -1,7 +1,8 @@
 """Estimators with scikit-learn's conventions, one class a file."""
 
+from preimage.estimators.denoiser import Denoiser
 from preimage.estimators.invertible import InvertibleKernelPCA
 from preimage.estimators.kernel_kmeans import KernelKMeans
 from preimage.estimators.kernel_pca import KernelPCA
 
-__all__ = ["InvertibleKernelPCA", "KernelKMeans", "KernelPCA"]
+__all__ = ["Denoiser", "InvertibleKernelPCA", "KernelKMeans", "KernelPCA"]

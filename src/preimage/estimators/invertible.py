@@ -11,11 +11,12 @@ from preimage.activations import as_activation
 from preimage.components import Components
 from preimage.invertible import Decoder, InvertibleMap
 from preimage.kernels.base import is_number
+from preimage.persistence import Persistent
 
 RIDGES = tuple(10.0 ** (exponent / 2) for exponent in range(-8, 5))  # relative to the mean eigenvalue of W⊤W
 
 
-class InvertibleKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.NestedParameters):
+class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, validation.NestedParameters):
     """Kernel PCA on features σ(Wx + b), undone step by step (Gedon et al. 2023).
 
     There are two ways back, and they answer different questions:

@@ -13,13 +13,18 @@ from preimage import features, kernels, kmeans, preimages, scales, tiles, valida
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
+from preimage.persistence import Persistent
 from preimage.preimages.base import Preimages
 
 FLOATS = [np.float64, np.float32]
 
 
 class KernelKMeans(
-    ClassNamePrefixFeaturesOutMixin, validation.KernelTransformerMixin, ClusterMixin, validation.NestedParameters
+    Persistent,
+    ClassNamePrefixFeaturesOutMixin,
+    validation.KernelTransformerMixin,
+    ClusterMixin,
+    validation.NestedParameters,
 ):
     """k-means in feature space, with centroids that can be looked at.
 

@@ -16,11 +16,13 @@ from preimage.estimators.streaming import StreamingMixin
 from preimage.estimators.way_back import WayBackMixin
 from preimage.expansion import Expansion
 from preimage.kernels import Precomputed
+from preimage.persistence import Persistent
 
 
 class KernelPCA(
     WayBackMixin,
     StreamingMixin,
+    Persistent,
     ClassNamePrefixFeaturesOutMixin,
     validation.KernelTransformerMixin,
     validation.NestedParameters,

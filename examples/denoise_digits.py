@@ -1,0 +1,64 @@
+"""Noisy digits, with clean examples to learn from and with none.
+
+python examples/denoise_digits.py [--picture FILE]
+"""
+
+import argparse
+
+import numpy as np
+from sklearn.decomposition import PCA
+
+from preimage import Denoiser, KernelPCA
+from preimage.datasets import load_digits
+from preimage.kernels import Gaussian
+from preimage.noise import GaussianNoise
+
+SIGMA = 0.3  # paper is 0, ink is 1
+
+
+def main(picture=None):
+    images = load_digits().X[np.random.default_rng(0).permutation(1797)]
+    train, clean = images[:1000], images[1000:1200]
+    noisy = GaussianNoise(SIGMA)(clean, np.random.default_rng(1))
+
+    # Linear PCA with twelve components, the best number for it here.
+    pca = PCA(12).fit(train)
+    linear = pca.inverse_transform(pca.transform(noisy))
+
+    # Kernel PCA: project, then ask which image has that projection.
+    kpca = KernelPCA(256, kernel=Gaussian(1.53), preimage="fixed_point").fit(train)
+    taught = kpca.denoise(noisy)
+
+    # The noisy digits alone, with nothing to set.
+    pile = np.vstack([noisy, GaussianNoise(SIGMA)(train[:600], np.random.default_rng(2))])
+    denoiser = Denoiser(geometry=(8, 8), random_state=0)
+    alone = denoiser.fit_transform(pile)[: len(noisy)]
+
+    print(f"noisy input            {snr(clean, noisy):6.2f} dB")
+    print(f"linear PCA             {snr(clean, linear):6.2f} dB")
+    print(f"kernel PCA             {snr(clean, taught):6.2f} dB")
+    print(f"nothing clean at all   {snr(clean, alone):6.2f} dB")
+    print(f"noise level found      {denoiser.noise_.sigma:6.3f}")
+    if picture:
+        draw({"clean": clean, "noisy": noisy, "linear PCA": linear, "kernel PCA": taught}, picture)
+
+
+def snr(clean, denoised):
+    """Mean over rows of the signal to noise ratio in dB."""
+    return np.mean(10 * np.log10(np.square(clean).sum(axis=1) / np.square(clean - denoised).sum(axis=1)))
+
+
+def draw(groups, path):
+    from matplotlib.figure import Figure
+
+    from preimage import plot
+
+    figure = Figure((8, 3.2), layout="constrained")
+    plot.images(groups, (8, 8), figure.subplots(len(groups), 10), n_images=10, cmap="gray_r")
+    figure.savefig(path, dpi=120)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--picture", metavar="FILE", help="draw the digits")
+    main(parser.parse_args().picture)

@@ -1,0 +1,40 @@
+"""A table of thirty columns with noise, and what its columns know of each other.
+
+python examples/noisy_table.py
+"""
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from preimage import KernelPCA
+from preimage.preimages import FixedPoint
+from preimage.scales import length_scale
+from preimage.selection import select
+
+
+def main(sigma=0.5):
+    clean = StandardScaler().fit_transform(load_breast_cancer().data)  # kernels see distances: scale the columns
+    noisy = clean + sigma * np.random.default_rng(0).standard_normal(clean.shape)
+
+    def error(answer):
+        return np.mean(np.square(answer - clean))
+
+    # Linear PCA gets the number of components with the least true error, which nobody could know.
+    models = [PCA(q).fit(noisy) for q in range(1, 25)]
+    linear = min(error(pca.inverse_transform(pca.transform(noisy))) for pca in models)
+
+    # Kernel PCA is told the noise level, and chooses scale and components by an estimate of the error.
+    wide = length_scale(noisy, "mean")
+    grid = {"kernel__length_scale": [2 * wide, 4 * wide, 6 * wide], "n_components": [8, 12, 16]}
+    start = KernelPCA(preimage=FixedPoint(), random_state=0)
+    found = select(noisy, estimator=start, grid=grid, sigma=sigma, random_state=0)
+
+    print(f"noisy                    {error(noisy):.4f}")
+    print(f"linear PCA at its best   {linear:.4f}")
+    print(f"kernel PCA               {error(found.best.denoise(noisy)):.4f}")
+
+
+if __name__ == "__main__":
+    main()

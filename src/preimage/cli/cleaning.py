@@ -1,0 +1,187 @@
+"""The work of ``preimage denoise``: which model cleans which data, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import click
+import numpy as np
+
+from preimage import progress
+from preimage.cli.common import counted
+from preimage.cli.fit import EXACT, LANDMARKS
+from preimage.cli.options import n_components
+from preimage.data_files import Data, Form
+from preimage.noise import GaussianNoise
+from preimage.noise_level import noise_level
+
+SHOWN = 8  # rows kept for the report
+SAMPLES = 3000  # and samples of a signal
+SAMPLE = 20_000  # rows of a large file from which a denoiser learns
+
+
+class Cleaning:
+    """Noisy data, and the model that cleans them.
+
+    Where a kernel, components or a way back are given for rows, one :class:`preimage.KernelPCA` with these does it;
+    else :class:`preimage.Denoiser`, which chooses by itself.
+
+    Parameters
+    ----------
+    data, train : Data
+        The noisy data, and clean examples or None.
+    noise, shape, kernel, components, method, seed
+        The options; None where one was not given.
+    """
+
+    def __init__(
+        self, data: Data, train: Data | None, *, noise: Any, shape: Any, kernel: Any, components: Any, method: Any, seed
+    ):
+        self.data, self.train = data, train
+        self.form = data.form if shape is None else _shaped(data, shape)
+        self.kernel, self.components, self.method, self.noise = kernel, components, method, noise
+        self._check()
+        self.model = self._kernel_pca(seed) if self.is_plain else self._denoiser(seed)
+        self.before: list[np.ndarray] = []
+        self.after: list[np.ndarray] = []
+        self._removed = 0.0
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one kernel PCA does it."""
+        given = (self.kernel, self.components, self.method)
+        return not self.form.alone and any(choice is not None for choice in given)
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """The cleaned rows; what is shown and told later is gathered on the way."""
+        for before, after in self._pairs():
+            self._removed += float(np.square(before - after).sum(dtype=float))
+            wanted = (SAMPLES if self.form.alone == "signal" else SHOWN) - len(self.before)
+            self.before += list(before[:wanted])
+            self.after += list(after[:wanted])
+            yield after
+
+    def facts(self) -> dict[str, Any]:
+        """What was done, for a program."""
+        model, noise = self.model, getattr(self.model, "noise_", self.noise)
+        risk, stack = getattr(model, "risk_", None), getattr(model, "stack_", None)
+        return {
+            "method": type(model).__name__,
+            "examples": "noisy" if self.train is None else "clean",
+            "noise": noise if isinstance(noise, str) else repr(noise),
+            "levels": None if stack is None else len(stack.levels),
+            "remaining_error": None if risk is None else float(risk),
+            "removed": float(np.sqrt(self._removed / np.prod(self.data.shape, dtype=float))),
+            "model": " ".join(repr(model).split()),
+        }
+
+    def words(self) -> str:
+        """What was done, for a person."""
+        facts = self.facts()
+        what = {"image": "one image", "signal": "one signal"}.get(self.form.alone, counted(self.data.shape[0], "row"))
+        told = f"{what} cleaned by {facts['method']}, noise {facts['noise']}, removed {facts['removed']:.3g} rms"
+        return told + (
+            "" if facts["remaining_error"] is None else f", remaining error about {facts['remaining_error'] ** 0.5:.3g}"
+        )
+
+    def _pairs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        if self.form.alone == "image":
+            image = self.data.whole()
+            yield image, self.model.denoise_image(image.reshape(self.form.shape or ())).reshape(1, -1)
+        elif self.form.alone == "signal":
+            channels = self.data.whole()
+            yield channels, np.stack([self.model.denoise_signal(channel) for channel in channels.T], axis=1)
+        elif self.train is None and not self.is_plain and not self.data.is_large:
+            rows = self.data.whole()
+            yield rows, self.model.fit_transform(rows)
+        else:
+            yield from self._in_blocks()
+
+    def _in_blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        if not self.is_plain and isinstance(self.noise, str):  # clean examples do not show the noise, the data do
+            self.model.set_params(noise=self._estimated_noise())
+        self.model.fit(self._examples())
+        answer = self.model.denoise if self.is_plain else self.model.transform
+        done = 0
+        for block in self.data.blocks():
+            yield block, answer(block)
+            done += len(block)
+            progress.report("rows", done, self.data.shape[0])
+
+    def _examples(self) -> Any:
+        """Rows to learn from; a denoiser learns from a sample of many."""
+        source = self.data if self.train is None else self.train
+        return source.to_fit() if self.is_plain else _some(source)
+
+    def _estimated_noise(self) -> GaussianNoise:
+        shape = self.form.shape if self.form.shape is not None and len(self.form.shape) < 3 else None
+        return GaussianNoise(noise_level(_some(self.data), shape).sigma)
+
+    def _check(self) -> None:
+        if self.train is not None and self.form.alone:
+            raise click.UsageError(f"--train needs rows, and {self.data.name} is one {self.form.alone}.")
+        if self.form.alone and (self.components is not None or self.method is not None):
+            raise click.UsageError(
+                f"--components and --preimage need rows, and {self.data.name} is one image or signal."
+            )
+        gaussian = isinstance(self.noise, str | GaussianNoise)
+        if self.train is None and not gaussian and not self.is_plain:
+            raise click.UsageError(
+                f"without clean examples only Gaussian noise can be removed, not {self.noise!r}: add --train."
+            )
+        if self.train is not None and self.train.shape[1] != self.data.shape[1]:
+            raise ValueError(
+                f"{self.data.name} has {self.data.shape[1]} columns, and the clean examples in {self.train.name} have "
+                f"{self.train.shape[1]}."
+            )
+
+    def _denoiser(self, seed: int) -> Any:
+        from preimage import Denoiser
+
+        return Denoiser(
+            examples="noisy" if self.train is None else "clean",
+            noise=self.noise,
+            geometry=None if self.form.alone else self.form.shape,
+            **({} if self.kernel is None else {"kernel": self.kernel}),
+            random_state=seed,
+        )
+
+    def _kernel_pca(self, seed: int) -> Any:
+        from preimage import KernelPCA
+
+        source = self.data if self.train is None else self.train
+        return KernelPCA(
+            n_components(self.components or "auto"),
+            kernel=self.kernel or "gaussian",
+            approximation=LANDMARKS if source.shape[0] > EXACT else None,
+            preimage=self._way_back(),
+            random_state=seed,
+        )
+
+    def _way_back(self) -> Any:
+        """The method, told the noise where it can use it."""
+        from preimage.preimages import Learned
+
+        if isinstance(self.noise, str):
+            return self.method or "auto"
+        method = Learned() if self.method in (None, "auto") else self.method
+        if not isinstance(method, Learned):
+            raise click.UsageError("with one kernel PCA only --preimage learned can be told the --noise.")
+        return replace(method, noise=self.noise)
+
+
+def _some(data: Data) -> np.ndarray:
+    """All rows, or a sample of many."""
+    rows = data.to_fit()
+    return rows if isinstance(rows, np.ndarray) else rows.sample(SAMPLE, np.random.default_rng(0))
+
+
+def _shaped(data: Data, shape: tuple[int, ...]) -> Form:
+    if int(np.prod(shape)) != data.shape[1]:
+        raise ValueError(
+            f"--shape {','.join(map(str, shape))} asks for {int(np.prod(shape))} columns, and {data.name} has "
+            f"{data.shape[1]}."
+        )
+    return data.form.with_shape(shape)

@@ -1,0 +1,197 @@
+"""What commands share: errors as sentences, warnings as notes, a progress bar, and how a result is told."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+INTERRUPTED = 130
+TERMINATED = 143
+
+Decorator = Callable[[Callable], Callable]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a command returns: the result for a program and for a person."""
+
+    facts: dict[str, Any]
+    words: str
+
+
+class Command(click.Command):
+    """A command that fails with one sentence and exit code 1, and shows a traceback only with ``--debug``.
+
+    What it returns is told on standard output, unless that holds the rows. Ctrl-C ends it with exit code 130, after
+    what it had begun to write is removed; a second one does not disturb that.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.params.append(click.Option(["--debug"], is_flag=True, help="Show the traceback of an error."))
+
+    def invoke(self, context: click.Context) -> Any:
+        debug, as_json = context.params.pop("debug"), context.params.get("as_json")
+        standard = context.params.get("output") == "-"
+        if as_json and standard:
+            raise click.UsageError("--json and the rows would both go to standard output: name a file with -o.")
+        try:
+            with _one_signal_only(), _notes(), shown_progress(beside_rows=standard):
+                told = super().invoke(context)
+            if isinstance(told, Told) and not standard:
+                click.echo(json.dumps(told.facts, indent=1, ensure_ascii=False) if as_json else told.words)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            context.exit(INTERRUPTED)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if debug or getattr(error, "errno", None) == errno.EPIPE:  # click ends quietly where a pipe was closed
+                raise
+            raise click.ClickException(sentence(error)) from error
+
+
+def sentence(error: Exception) -> str:
+    """What to tell of an error, on one line."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{_place(error)}{error.strerror[0].lower()}{error.strerror[1:]}."
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: take fewer rows, or an approximation ({text or 'nothing more is known'})."
+    if isinstance(error, OSError | ValueError | TypeError | ImportError) and text:
+        return text
+    return f"{type(error).__name__}: {text}; --debug shows where."
+
+
+def _place(error: OSError) -> str:
+    """Where an error of the file system happened; a file that is not finished yet has no name that a user knows."""
+    if not error.filename:
+        return ""
+    path = Path(os.fsdecode(error.filename))
+    return f"cannot write to the folder {path.parent}: " if path.name.startswith(".") else f"{path}: "
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def output_option(*, required: bool = False) -> Decorator:
+    """``-o``; standard output as CSV where it may be left out."""
+    words = "Where to write; the ending is the format." if required else "Where to write; - is CSV on standard output."
+    default = {"required": True} if required else {"default": "-", "show_default": True}
+    return click.option("-o", "--output", metavar="OUTPUT", help=words, **default)
+
+
+def shared_options(command: Callable) -> Callable:
+    """``--force`` and ``--json``."""
+    command = click.option("--json", "as_json", is_flag=True, help="Tell the result as JSON.")(command)
+    return click.option("--force", is_flag=True, help="Replace the output if it exists.")(command)
+
+
+def seed_option(command: Callable) -> Callable:
+    """``--seed``."""
+    return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")(command)
+
+
+@contextmanager
+def _one_signal_only() -> Iterator[None]:
+    """The first interruption raises, so that all is put back as it was; later ones must not disturb that."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        for which in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(which, signal.SIG_IGN)
+        if number == signal.SIGTERM:
+            raise SystemExit(TERMINATED)
+        raise KeyboardInterrupt
+
+    before = {which: signal.signal(which, stop) for which in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for which, handler in before.items():
+            signal.signal(which, handler)
+
+
+@contextmanager
+def _notes() -> Iterator[None]:
+    """Warnings of our own as notes on standard error; those of other packages are not for users of commands."""
+    from preimage.exceptions import PreimageWarning
+
+    def show(message: Any, *rest: Any, **more: Any) -> None:
+        click.echo(f"note: {' '.join(str(message).split())}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", PreimageWarning)
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def shown_progress(*, beside_rows: bool = False) -> Iterator[None]:
+    """A bar on the terminal for work of more than a second; silent where standard error is no terminal.
+
+    Where rows go to standard output there is none if that is a terminal too.
+    """
+    import sys
+
+    from preimage import progress
+
+    if not sys.stderr.isatty() or (beside_rows and sys.stdout.isatty()):
+        yield
+        return
+    bar = _Bar()
+    try:
+        with progress.listen(bar):
+            yield
+    finally:
+        bar.close()
+
+
+class _Bar:
+    """A listener to the library's progress that draws a line a stage."""
+
+    def __init__(self) -> None:
+        from time import monotonic
+
+        self._clock, self._start = monotonic, monotonic()
+        self._display: Any = None
+        self._lines: dict[str, Any] = {}
+
+    def __call__(self, stage: str, done: float, total: float | None = None) -> None:
+        if self._display is None:
+            if self._clock() - self._start < 1:
+                return
+            self._display = _display()
+        if stage not in self._lines:
+            self._lines[stage] = self._display.add_task(stage, total=total)
+        self._display.update(self._lines[stage], completed=done, total=total)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._display is not None:
+            self._display.stop()
+
+
+def _display() -> Any:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    display = Progress(console=Console(stderr=True), transient=True, redirect_stdout=False)
+    display.start()
+    return display

@@ -1,0 +1,50 @@
+"""``preimage denoise``."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Any
+
+import click
+
+from preimage.cli.common import Command, Told, output_option, seed_option, shared_options
+from preimage.cli.options import COMPONENTS, KERNEL, METHOD, NOISE, SHAPE
+
+
+@click.command(cls=Command)
+@click.argument("input")
+@output_option(required=True)
+@click.option("--train", metavar="CLEAN", help="Clean examples like the rows of INPUT; else these teach themselves.")
+@click.option("--noise", type=NOISE, default="auto", show_default=True, help="Its law, such as salt-and-pepper:0.3.")
+@click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
+@click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
+@click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA of so many components.")
+@click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this way back.")
+@click.option("--report", metavar="PAGE", help="Write a page, .html, with before and after.")
+@seed_option
+@shared_options
+def denoise(
+    input: str, output: str, train: str | None, report: str | None, force: bool, as_json: bool, **choices: Any
+) -> Told:
+    """Remove the noise of INPUT, and write OUTPUT in the same form.
+
+    INPUT is a table (.npy, .npz, .csv, .tsv, .parquet; - is CSV on standard input), a folder of equal images, one image
+    or one signal (.wav, or a table of one column). Nothing need be known of the noise.
+    """
+    from preimage import data_files
+    from preimage.cli.cleaning import Cleaning
+    from preimage.files import written
+
+    data = data_files.read(input)
+    cleaning = Cleaning(data, None if train is None else data_files.read(train), **choices)
+    with ExitStack() as stack:
+        write = stack.enter_context(data_files.writing(output, cleaning.form, overwrite=force))
+        unfinished = report and stack.enter_context(written(report, overwrite=force))
+        write(cleaning.blocks())
+        facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": data.shape[1]}
+        facts |= cleaning.facts() | ({"report": report} if report else {})
+        if unfinished:
+            from preimage.cli.denoise_page import page
+
+            page(cleaning, facts).write(unfinished)
+    return Told(facts, f"wrote {output}: {cleaning.words()}")

@@ -1,0 +1,92 @@
+"""``preimage fit``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from preimage.cli.common import (
+    Command,
+    Told,
+    counted,
+    output_option,
+    seed_option,
+    shared_options,
+)
+from preimage.cli.options import APPROXIMATION, COMPONENTS, KERNEL, METHOD, n_components
+
+EXACT = 5000  # rows up to which the automatic choice is exact
+LANDMARKS = 1000
+
+
+@click.command(cls=Command)
+@click.argument("input")
+@output_option(required=True)
+@click.option("--components", type=COMPONENTS, default="auto", show_default=True, help="How many to keep.")
+@click.option("--kernel", type=KERNEL, default="gaussian", show_default=True, help="Such as polynomial:degree=2.")
+@click.option(
+    "--approximation",
+    type=APPROXIMATION,
+    default="auto",
+    show_default=True,
+    help=f"auto takes {LANDMARKS} landmarks for more than {EXACT} rows.",
+)
+@click.option("--preimage", type=METHOD, default="auto", show_default=True, help="The way back, such as learned.")
+@seed_option
+@shared_options
+def fit(
+    input: str,
+    output: str,
+    components: Any,
+    kernel: Any,
+    approximation: Any,
+    preimage: Any,
+    seed: int,
+    force: bool,
+    as_json: bool,
+) -> Told:
+    """Kernel PCA of the rows of INPUT, kept in a model file for transform, reconstruct, impute and score."""
+    from preimage import KernelPCA, data_files, persistence
+    from preimage.files import written
+
+    if output == "-":
+        raise click.UsageError("a model file cannot go to standard output: name a file with -o.")
+    data = data_files.read(input)
+    if approximation == "auto":
+        approximation = LANDMARKS if data.shape[0] > EXACT else None
+    model = KernelPCA(
+        n_components(components), kernel=kernel, approximation=approximation, preimage=preimage, random_state=seed
+    )
+    with written(output, overwrite=force) as unfinished:
+        model.fit(data.to_fit())
+        _keep_names(model, data.form.columns)
+        persistence.save(model, unfinished)
+    return _told(model, data, output)
+
+
+def _keep_names(model: Any, columns: tuple[str, ...] | None) -> None:
+    """Names of columns as scikit-learn keeps them, so that rows with other columns can be refused."""
+    import numpy as np
+
+    if columns is not None:
+        model.feature_names_in_ = np.array(columns, dtype=object)
+
+
+def _told(model: Any, data: Any, output: str) -> Told:
+    share = float(model.explained_variance_ratio_.sum())
+    facts = {
+        "input": data.name,
+        "output": output,
+        "rows": data.shape[0],
+        "columns": data.shape[1],
+        "components": int(model.n_components_),
+        "explained_variance": share,
+        "kernel": repr(model.kernel_),
+        "approximation": None if model.approximation is None else str(model.approximation),
+    }
+    words = (
+        f"wrote {output}: {counted(model.n_components_, 'component')} with {share:.1%} of the variance of "
+        f"{counted(data.shape[0], 'row')} of {counted(data.shape[1], 'column')}, {model.kernel_!r}"
+    )
+    return Told(facts, words)

@@ -1,0 +1,92 @@
+"""Data files in and out: numpy, delimited text, parquet, folders of images, one image, one signal.
+
+Every file is rows of numbers, with a :class:`Form` that says how they stood in it, so that others like them can be
+written: names of columns, the size and depth of images, the rate of sound. One image is one row; one signal is one
+column. Large files are walked in blocks and never held whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from preimage.data_files import delimited
+from preimage.data_files.base import Data, Form
+from preimage.exceptions import DataFileError
+from preimage.files import written
+
+__all__ = ["Data", "Form", "read", "writing"]
+
+STANDARD = "-"  # standard input or output, as CSV
+# Which module knows which endings.
+FORMATS = {
+    ".npy": "arrays",
+    ".npz": "arrays",
+    ".csv": "delimited",
+    ".tsv": "delimited",
+    ".txt": "delimited",
+    ".parquet": "parquet",
+    ".wav": "sound",
+    ".png": "images",
+    ".jpg": "images",
+    ".jpeg": "images",
+    ".tif": "images",
+    ".tiff": "images",
+    ".bmp": "images",
+}
+
+Write = Callable[[Iterable[np.ndarray]], None]
+
+
+def read(path: str | os.PathLike[str]) -> Data:
+    """The rows in a file or folder; ``"-"`` is standard input as CSV.
+
+    Raises
+    ------
+    DataFileError
+        In one sentence, what is wrong with the file and where.
+    """
+    if os.fspath(path) == STANDARD:
+        return delimited.read_standard_input()
+    path = Path(path)
+    if not path.exists():
+        raise DataFileError(f"{path} does not exist.")
+    if not os.access(path, os.R_OK):
+        raise DataFileError(f"{path} may not be read: you have no permission to.")
+    if path.is_dir():
+        return import_module("preimage.data_files.images").read_folder(path)
+    return _format(path).read(path)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str], form: Form, *, overwrite: bool = False) -> Iterator[Write]:
+    """A function that writes blocks of rows in a form to a file, or to a folder of images where the path has no ending.
+
+    The file appears, whole, when the block ends well. A place that cannot be written and a format that cannot hold the
+    rows are told before any work.
+    """
+    if os.fspath(path) == STANDARD:
+        yield lambda blocks: delimited.write_standard_output(blocks, form)
+        return
+    path = Path(path)
+    if path.is_dir() or not path.suffix:
+        with import_module("preimage.data_files.images").new_folder(path, form, overwrite) as write:
+            yield write
+        return
+    writer = _format(path)
+    writer.check(path, form)
+    with written(path, overwrite=overwrite) as unfinished:
+        yield lambda blocks: writer.write(unfinished, blocks, form)
+
+
+def _format(path: Path):
+    if path.suffix.lower() not in FORMATS:
+        raise DataFileError(
+            f"{path} has the unknown ending {path.suffix!r}; known are {', '.join(FORMATS)}, and folders of images."
+        )
+    return import_module(f"preimage.data_files.{FORMATS[path.suffix.lower()]}")

@@ -1,0 +1,116 @@
+"""What a stage learns from: images with all that is known of their truth.
+
+Both kinds hold a block of images that run through the stages, ``images``, and answer the two questions of a fit: the
+moments of features with the truth, and how far estimates are from it. With noisy examples the block is twice as long:
+the images y, then the same images moved, y + hb, from whose difference derivatives are taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from preimage.denoising.features import Features
+from preimage.denoising.views import Images, Reader, View
+from preimage.noise import NoiseLaw
+from preimage.risk import Sure
+
+__all__ = ["Clean", "Examples", "Noisy"]
+
+
+class Examples(Protocol):
+    """Images to fit or to judge a stage by."""
+
+    images: Images
+    n: int
+
+    def moment(self, features: Features, phi: np.ndarray, read: Reader, view: View, places: np.ndarray) -> np.ndarray:
+        """Σ φ xᵀ over places, or what has the same mean; ``phi`` are the features there."""
+
+    def risk(self, estimates: Images) -> np.ndarray:
+        """The squared error of a number of the estimates, a mean for every image."""
+
+    def part(self, chosen: np.ndarray) -> Examples:
+        """Some of the images."""
+
+    def points(self, maps: list[Images]) -> list[Images]:
+        """In place of the maps, the least noisy ones that there are, to take kernel PCA of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clean:
+    """Clean images x and corrupted copies y of them: the read-out is plain regression."""
+
+    truth: Images
+    images: Images
+
+    @classmethod
+    def draw(cls, truth: Images, noise: NoiseLaw, rng: np.random.Generator) -> Clean:
+        """Corrupt clean images."""
+        return cls(truth, noise(truth, rng))
+
+    @property
+    def n(self) -> int:
+        """How many images there are."""
+        return len(self.truth)
+
+    def moment(self, features, phi, read, view, places):
+        return phi.T @ view.answers(self.truth)(places)
+
+    def risk(self, estimates):
+        return np.mean(np.square(estimates - self.truth), axis=_pixels(self.truth), dtype=float)
+
+    def part(self, chosen):
+        return Clean(self.truth[chosen], self.images[chosen])
+
+    def points(self, maps):
+        return [self.truth] * len(maps)
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Images y = x + σε with nothing clean: the read-out is by Stein's identity.
+
+        E[φ(y) xᵀ] = E[φ(y) yᵀ] − σ² E[∂φ/∂y],   E[∂φ/∂y] ≈ E[(φ(y + hb) − φ(y)) bᵀ]/h,   b = ±1
+
+    for features that depend on the noise through y alone; their derivative is taken along one probe b an image, through
+    all stages that y has been through. The error of an estimate is Stein's as well (:class:`preimage.risk.Sure`).
+    """
+
+    sigma: float
+    images: Images
+
+    @classmethod
+    def draw(cls, images: Images, sigma: float, rng: np.random.Generator) -> Noisy:
+        """Draw the probes."""
+        return cls(sigma, Sure(sigma).ask(images, rng).rows)
+
+    @property
+    def n(self) -> int:
+        """How many images there are."""
+        return len(self.images) // 2
+
+    def moment(self, features, phi, read, view, places):
+        still = self.images[: self.n]
+        moved = features(read(places + view.places(still.shape)))
+        slope = (moved - phi).T @ view.answers(self._probe)(places) / (Sure.step * self.sigma)
+        return phi.T @ view.answers(still)(places) - self.sigma**2 * slope
+
+    def risk(self, estimates):
+        return Sure(self.sigma).judge(self.images[: self.n], self._probe, estimates)
+
+    def part(self, chosen):
+        return Noisy(self.sigma, self.images[np.concatenate([chosen, chosen + self.n])])
+
+    def points(self, maps):
+        return [images[: self.n] for images in maps]
+
+    @property
+    def _probe(self) -> Images:
+        return (self.images[self.n :] - self.images[: self.n]) / np.float32(Sure.step * self.sigma)
+
+
+def _pixels(images: Images) -> tuple[int, ...]:
+    return tuple(range(1, images.ndim))

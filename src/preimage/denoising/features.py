@@ -1,0 +1,68 @@
+"""What a stage makes of the rows it sees: kernel values with landmarks, the row itself, and 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from preimage import tiles
+from preimage.kernels import Radial
+from preimage.scales import resolve
+
+__all__ = ["Features"]
+
+KEPT = 0.995  # of the variance of what is seen; the rest of the directions is not looked at by the kernel
+SPREAD = 0.3  # ℓ² of the kernel as a share of the total variance of what is seen
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """φ(x) = [k(u, z₁) … k(u, z_m), x − x̄, 1] with the principal coordinates u = Bᵀ(x − x̄).
+
+    The linear part lets the kernel spend itself on what is not linear. Few coordinates carry nearly all of what windows
+    show, and they are what a kernel value costs.
+    """
+
+    kernel: Radial
+    mean: np.ndarray
+    basis: np.ndarray
+    landmarks: np.ndarray
+
+    @classmethod
+    def choose(cls, kernel: Radial, rows: np.ndarray, landmarks: np.ndarray) -> Features:
+        """From a sample of rows; ``landmarks`` are the numbers of those to compare with."""
+        mean = rows.mean(axis=0)
+        centred = rows - mean
+        values, axes = np.linalg.eigh(np.asarray(centred.T @ centred / len(rows), dtype=float))
+        values, axes = np.maximum(values[::-1], 0), axes[:, ::-1]
+        total = float(values.sum())
+        kept = int(np.searchsorted(np.cumsum(values), KEPT * total)) + 1
+        basis = np.ascontiguousarray(axes[:, :kept], dtype=rows.dtype)
+        if kernel.length_scale is None:
+            kernel = replace(kernel, length_scale=float(np.sqrt(SPREAD * total)) or 1.0)
+        coordinates = centred[landmarks] @ basis
+        return cls(resolve(kernel, coordinates), mean, basis, coordinates)
+
+    @property
+    def n_kernel(self) -> int:
+        """How many of the features are kernel values."""
+        return len(self.landmarks)
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """The features of rows."""
+        centred = rows - self.mean
+        return np.concatenate([self._values(centred), centred, np.ones((len(rows), 1), dtype=rows.dtype)], axis=1)
+
+    def times(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """The features of rows times weights, without putting them side by side."""
+        m, centred = self.n_kernel, rows - self.mean
+        return self._values(centred) @ weights[:m] + centred @ weights[m:-1] + weights[-1]
+
+    def _values(self, centred: np.ndarray) -> np.ndarray:
+        return self._ready.likewise(centred @ self.basis).values(self._ready)
+
+    @cached_property
+    def _ready(self) -> tiles.Rows:
+        return tiles.Rows.ready(self.kernel, self.landmarks)

@@ -1,0 +1,103 @@
+"""From examples to a stack: which images teach, which judge, and what each level may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage.denoising.examples import Clean, Examples, Noisy
+from preimage.denoising.stack import Plan, Stack
+from preimage.denoising.stage import Recipe
+from preimage.denoising.views import Images
+from preimage.kernels import Radial
+from preimage.noise import NoiseLaw
+
+__all__ = ["Learner", "Units"]
+
+PLACES = int(__import__('os').environ.get('NP',200_000))  # at which a stage looks while it is fitted
+COPIES = 6000  # corrupted images that a level learns from, at least, if need be by several copies of each
+JUDGES, JUDGED_POINTS = 300, 80_000  # images, and points in them, that are kept to judge the levels by
+FOLDS = 4
+POSITION = 0.5  # weight of the coordinates of a place beside what is seen there
+
+
+@dataclass(frozen=True)
+class Units:
+    """Numbers of single precision around 0 and of size 1, whatever those of the data are."""
+
+    offset: float
+    scale: float
+
+    @classmethod
+    def of(cls, images: Images) -> Units:
+        """The mean of all numbers, and their standard deviation."""
+        return cls(float(np.mean(images, dtype=float)), float(np.std(images, dtype=float)) or 1.0)
+
+    def inside(self, images: Images) -> Images:
+        """Images in these units."""
+        return ((images - self.offset) / self.scale).astype(np.float32)
+
+    def outside(self, images: Images) -> Images:
+        """Images in the units of the data, in double precision."""
+        return self.offset + self.scale * images.astype(float)
+
+    def noise(self, law: NoiseLaw) -> Callable[[Images, np.random.Generator], Images]:
+        """The law for images in these units."""
+        return lambda images, rng: self.inside(law(self.outside(images), rng))
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """What was chosen: the kernel, sizes, and whether images are looked at as wholes, in windows, or both.
+
+    ``anywhere`` holds for windows that do not know where they are, which images of any size may be cleaned by.
+    """
+
+    kernel: Radial
+    n_landmarks: int
+    n_levels: int
+    wholes: bool
+    windows: bool
+    anywhere: bool = False
+
+    def from_noisy(self, images: Images, sigma: float, rng: np.random.Generator) -> Stack:
+        """A stack from images with Gaussian noise; on the mean it takes no more away than that."""
+        judging, teaching = _split(images.shape, rng)
+        judges, teachers = (Noisy.draw(images[chosen], sigma, rng) for chosen in (judging, teaching))
+        fold = _folds(len(teaching), rng)
+        stack = self._fit(lambda: (teachers, fold), judges, rng)
+        some = images[:JUDGES]
+        removed = float(np.sqrt(np.mean(np.square(stack(some) - some), dtype=float)))
+        return stack.sharing(min(1.0, sigma / removed)) if removed > 0 else stack
+
+    def from_clean(self, images: Images, noise: Callable, rng: np.random.Generator) -> Stack:
+        """A stack from clean images; every level sees them with noise of its own."""
+        judging, teaching = _split(images.shape, rng)
+        copies = max(1, round(COPIES / len(teaching)))
+        truth, fold = np.concatenate([images[teaching]] * copies), np.tile(_folds(len(teaching), rng), copies)
+        judges = Clean(images[judging], noise(images[judging], rng))
+        return self._fit(lambda: (Clean(truth, noise(truth, rng)), fold), judges, rng)
+
+    def _fit(self, draw: Callable[[], tuple[Examples, np.ndarray]], judges: Examples, rng) -> Stack:
+        recipe = Recipe(self.kernel, self.n_landmarks, PLACES)
+        plan = Plan(
+            recipe if self.wholes else None,
+            recipe if self.windows else None,
+            self.n_levels,
+            0.0 if self.anywhere else POSITION,
+        )
+        return plan.fit(draw, judges, rng)
+
+
+def _split(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of the images that judge, and of those that teach."""
+    n, points = shape[0], int(np.prod(shape[1:-1]))
+    order = rng.permutation(n)
+    n_judges = max(1, min(n // 8, JUDGES, JUDGED_POINTS // points))
+    return order[:n_judges], order[n_judges:]
+
+
+def _folds(n: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.permutation(n) % min(FOLDS, n)

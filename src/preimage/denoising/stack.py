@@ -1,0 +1,151 @@
+"""Stages on top of each other: each level sees what the levels below made of the noisy images.
+
+A level looks twice. Its first stage sees images whole: it knows what they are pictures of, and not much of their
+details; it is fitted in folds, so that what it says of the images at hand is no better than of new ones. Its second
+stage sees the surroundings of every point: in the noisy image, in the first stage's answer and in the estimate of the
+level below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from preimage import progress
+from preimage.denoising.examples import Examples
+from preimage.denoising.stage import Crossed, Recipe, Stage
+from preimage.denoising.views import Images, Lens, Whole, Windows
+
+__all__ = ["Level", "Plan", "Stack"]
+
+NOISY, NOISY_FIRST = Lens(1.0, 1.0), Lens(1.0, 1.1)
+WHOLE, BELOW = Lens(0.8, 1.8), Lens(3.0, 1.5)
+WORTH = 0.998  # a level must bring the risk to less than this of what it was
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One or two stages, and the risk of what they answer."""
+
+    whole: Crossed | None
+    local: Stage | None
+    risk: float = float("nan")
+
+    def __call__(self, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> Images:
+        """The estimate; ``fold`` for images that the level was fitted on."""
+        maps = seen(self.whole, noisy, below, fold)
+        return self.local(maps) if self.local is not None else maps[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Levels, from the first to the last; none at all leave images as they are.
+
+    Attributes
+    ----------
+    levels : tuple of Level
+        Each sees the estimate of the one before.
+    risk : float
+        The mean squared error of a number, as the images that judged the levels show it.
+    share : float
+        How much of the change that the levels propose is made.
+    """
+
+    levels: tuple[Level, ...] = ()
+    risk: float = float("nan")
+    share: float = 1.0
+
+    def __call__(self, noisy: Images, fold: np.ndarray | None = None) -> Images:
+        """The estimate; ``fold`` for images that the levels were fitted on."""
+        estimate = None
+        for level in self.levels:
+            estimate = level(noisy, estimate, fold)
+        if estimate is None:
+            return noisy
+        return estimate if self.share == 1 else noisy + np.float32(self.share) * (estimate - noisy)
+
+    def sharing(self, share: float) -> Stack:
+        """The same levels with a share of the change."""
+        return replace(self, share=share)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How a stack is fitted.
+
+    Parameters
+    ----------
+    whole, local : Recipe or None
+        For the two stages of a level; None leaves one out.
+    n_levels : int
+        At most so many; a level that does not lower the risk ends the stack.
+    position : float
+        Weight of the coordinates of a place.
+    """
+
+    whole: Recipe | None
+    local: Recipe | None
+    n_levels: int
+    position: float
+
+    def fit(self, draw: Callable[[], tuple[Examples, np.ndarray]], judges: Examples, rng: np.random.Generator) -> Stack:
+        """A stack for the examples that ``draw`` returns with their folds, judged on others.
+
+        It draws for every level, so that clean examples may come with new noise.
+        """
+        stack, judged, taught = Stack(risk=float(judges.risk(judges.images).mean())), None, _Taught()
+        for number in range(self.n_levels):
+            progress.report("stages", number, self.n_levels)
+            taught = taught.under(stack, *draw())
+            level = self._level(taught, judges, judged, rng)
+            if not level.risk < WORTH * stack.risk:
+                break
+            stack, judged = Stack((*stack.levels, level), level.risk), level(judges.images, judged)
+        progress.report("stages", self.n_levels, self.n_levels)
+        return stack
+
+    def _level(self, taught: _Taught, judges: Examples, judged: Images | None, rng: np.random.Generator) -> Level:
+        examples, fold, below = taught.examples, taught.fold, taught.below
+        noisy, whole = examples.images, None
+        if self.whole is not None:
+            maps, weights = ([noisy], (1.0,)) if below is None else ([noisy, below], (0.0, 1.0))
+            whole = self.whole.crossed(Whole(weights), maps, examples, fold[: examples.n], rng)
+        if self.local is None:
+            level = Level(whole, None)
+            return replace(level, risk=float(judges.risk(level(judges.images, judged)).mean()))
+        view = Windows(_lenses(whole is not None, below is not None), self.position)
+        maps, judge_maps = seen(whole, noisy, below, fold), seen(whole, judges.images, judged)
+        return Level(whole, *self.local.judged(view, maps, examples, judge_maps, judges, rng))
+
+
+@dataclass(frozen=True, eq=False)
+class _Taught:
+    """Examples, the fold of every image of theirs, and what a stack makes of them."""
+
+    examples: Any = None
+    fold: Any = None
+    below: Images | None = None
+
+    def under(self, stack: Stack, examples: Examples, fold: np.ndarray) -> _Taught:
+        """What the whole stack makes of the examples; of the same ones as before it is one level more."""
+        if examples is self.examples:
+            return replace(self, below=stack.levels[-1](examples.images, self.below, self.fold))
+        fold = np.tile(fold, len(examples.images) // examples.n)
+        return _Taught(examples, fold, stack(examples.images, fold) if stack.levels else None)
+
+
+def _lenses(has_whole: bool, has_below: bool) -> tuple[Lens, ...]:
+    """How the second stage of a level sees its maps."""
+    return (NOISY if has_below else NOISY_FIRST, *(WHOLE,) * has_whole, *(BELOW,) * has_below)
+
+
+def seen(whole: Crossed | None, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> list[Images]:
+    """The maps that the second stage of a level sees: the noisy images, as wholes, and the estimate below."""
+    maps = [noisy] if below is None else [noisy, below]
+    if whole is None:
+        return maps
+    answer = whole(maps) if fold is None else whole.left_out(maps, fold)
+    return [noisy, answer, *maps[1:]]

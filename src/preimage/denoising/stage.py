@@ -1,0 +1,137 @@
+"""Stages: from what is seen at a place to the truth there, by a ridge read-out of kernel features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage import tiles
+from preimage.denoising.examples import Examples
+from preimage.denoising.features import Features
+from preimage.denoising.readout import BLOCK, RIDGES, gather
+from preimage.denoising.views import Coded, Images, View, Whole
+from preimage.kernels import Radial
+
+__all__ = ["Crossed", "Recipe", "Stage"]
+
+SAMPLE = 40_000  # places from which coordinates and landmarks are taken
+PLACES_A_FEATURE = 50  # fewer places than this for a landmark say too little about its weight
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A fitted stage: it sees maps of images and answers with images."""
+
+    view: View
+    features: Features
+    weights: np.ndarray
+
+    def __call__(self, maps: list[Images]) -> Images:
+        return self.view.assemble(self.answers(maps, self.weights), maps[0].shape)
+
+    def answers(self, maps: list[Images], weights: np.ndarray) -> np.ndarray:
+        """What the weights make of every place; some stand side by side while the ridge is chosen."""
+        n, read = self.view.places(maps[0].shape), self.view.reader(maps)
+        found = np.empty((n, weights.shape[1]), dtype=maps[0].dtype)
+
+        def fill(block: slice) -> None:
+            found[block] = self.features.times(read(np.arange(block.start, block.stop)), weights)
+
+        tiles.spread(fill, tiles.slices(n, BLOCK))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Crossed:
+    """Stages that were each fitted without one fold of the images: on new images, their mean.
+
+    What a stage says of an image that it was fitted on is too good, and a later stage would trust it too much.
+    """
+
+    stages: tuple[Stage, ...]
+
+    def __call__(self, maps: list[Images]) -> Images:
+        return sum((stage(maps) for stage in self.stages[1:]), self.stages[0](maps)) / len(self.stages)
+
+    def left_out(self, maps: list[Images], fold: np.ndarray) -> Images:
+        """Each image by the stage that was fitted without its fold."""
+        found = np.empty_like(maps[0])
+        for number, stage in enumerate(self.stages):
+            chosen = np.flatnonzero(fold == number)
+            found[chosen] = stage([images[chosen] for images in maps])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """How a stage is fitted.
+
+    Parameters
+    ----------
+    kernel : Radial
+        Without a length scale it takes one from what is seen.
+    n_landmarks, n_places : int
+        How many rows the kernel compares with, and how many places are looked at; fewer of the first where there are
+        few of the second.
+    """
+
+    kernel: Radial
+    n_landmarks: int
+    n_places: int
+
+    def judged(self, view, maps, examples, judge_maps, judges: Examples, rng) -> tuple[Stage, float]:
+        """The stage whose ridge has the least risk on other images, and that risk."""
+        paths, stage = self._path(view, maps, examples, rng)
+        risks = _risks(stage, paths, judge_maps, judges)
+        best = int(np.argmin(risks))
+        return Stage(stage.view, stage.features, paths[best]), float(risks[best])
+
+    def crossed(self, view, maps, examples: Examples, fold: np.ndarray, rng) -> Crossed:
+        """One stage a fold, fitted on the others, with the ridge of least risk on the folds left out."""
+        found, risks = [], []
+        for number in range(int(fold.max()) + 1):
+            others, own = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+            fitted, left_out = examples.part(others), examples.part(own)
+            paths, stage = self._path(view, _part(maps, others, examples), fitted, rng)
+            risks.append(np.multiply(len(own), _risks(stage, paths, _part(maps, own, examples), left_out)))
+            found.append((stage, paths))
+        best = int(np.argmin(np.sum(risks, axis=0)))
+        return Crossed(tuple(Stage(stage.view, stage.features, paths[best]) for stage, paths in found))
+
+    def _path(self, view: View, maps, examples: Examples, rng) -> tuple[np.ndarray, Stage]:
+        """The weights for all ridges, and the stage without any."""
+        if isinstance(view, Whole):
+            view = Coded.fit(view, examples.points(maps), self.kernel, rng)
+        shape = (examples.n, *maps[0].shape[1:])
+        n = view.places(shape)
+        places = rng.permutation(n)[: self.n_places]
+        features = self._features(view, maps, places, rng)
+        moments = gather(features, view, maps, examples, places)
+        paths = moments.weights(RIDGES, features.n_kernel).astype(maps[0].dtype)
+        return paths, Stage(view, features, paths[0])
+
+    def _features(self, view: View, maps, places: np.ndarray, rng) -> Features:
+        rows = view.reader(maps)(places[:SAMPLE])
+        m = max(1, min(self.n_landmarks, len(rows) - 1, max(len(places) // PLACES_A_FEATURE, len(rows) // 3)))
+        busy = rows.std(axis=1) + 1e-12  # landmarks where something is to be seen, and some elsewhere
+        chance = busy + 0.25 * busy.mean()
+        return Features.choose(self.kernel, rows, rng.choice(len(rows), m, replace=False, p=chance / chance.sum()))
+
+
+def _risks(stage: Stage, paths: np.ndarray, maps, judges: Examples) -> np.ndarray:
+    """The mean risk of every ridge."""
+    n_ridges, _, n_answers = paths.shape
+    side_by_side = np.ascontiguousarray(paths.transpose(1, 0, 2).reshape(paths.shape[1], -1))
+    answers = stage.answers(maps, side_by_side).reshape(-1, n_ridges, n_answers)
+    shape = maps[0].shape
+    return np.array(
+        [judges.risk(stage.view.assemble(np.ascontiguousarray(answers[:, i]), shape)).mean() for i in range(n_ridges)]
+    )
+
+
+def _part(maps: list[Images], chosen: np.ndarray, examples: Examples) -> list[Images]:
+    """The maps of some examples, moved ones included."""
+    copies = len(maps[0]) // examples.n
+    numbers = np.concatenate([chosen + copy * examples.n for copy in range(copies)])
+    return [images[numbers] for images in maps]

@@ -1,0 +1,214 @@
+"""How a stage looks at images, and how its answers become images again.
+
+Images are arrays of shape (rows, grid…, channels), the grid of one axis (signals) or two. A stage sees several *maps*
+of the same images at once: the noisy one, and what earlier stages made of it. A view cuts what it sees into rows of
+numbers, one a *place*: all of an image (:class:`Whole`), or the surroundings of each of its points (:class:`Windows`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from preimage.decomposition import Decomposition, fit
+from preimage.exceptions import FewerComponentsWarning
+from preimage.kernels import Radial
+from preimage.scales import resolve
+
+__all__ = ["Coded", "Lens", "View", "Whole", "Windows"]
+
+Images = np.ndarray
+Reader = Callable[[np.ndarray], np.ndarray]
+
+POINTS, CODES = 1500, 128  # of the kernel PCA through which wholes are seen
+PATCH_WIDTH = 1.0  # of the Gaussian weights with which overlapping answers are averaged, in points of an image
+
+
+class View(Protocol):
+    """What a stage knows of the geometry."""
+
+    def places(self, shape: tuple[int, ...]) -> int:
+        """How many places there are in images of this shape."""
+
+    def reader(self, maps: list[Images]) -> Reader:
+        """A function from the numbers of places to what is seen there, one row a place."""
+
+    def answers(self, images: Images) -> Reader:
+        """A function from the numbers of places to what a perfect stage would answer there."""
+
+    def assemble(self, answers: np.ndarray, shape: tuple[int, ...]) -> Images:
+        """Images from the answers of all places."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """One place an image: all of its points, of the maps that have a weight.
+
+    Parameters
+    ----------
+    weights : tuple of floats
+        One a map; a map of weight 0 is not looked at.
+    """
+
+    weights: tuple[float, ...]
+
+    def places(self, shape):
+        return shape[0]
+
+    def reader(self, maps):
+        seen = [weight * _flat(images) for images, weight in zip(maps, self.weights, strict=True) if weight]
+        rows = seen[0] if len(seen) == 1 else np.concatenate(seen, axis=1)
+        return lambda places: rows[places]
+
+    def answers(self, images):
+        return lambda places: _flat(images)[places]
+
+    def assemble(self, answers, shape):
+        return answers.reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Images as wholes, seen through their kernel PCA codes β(x).
+
+    The codes gather what many points say together, and forget the directions in which there is little but noise.
+    """
+
+    whole: Whole
+    model: Decomposition
+
+    @classmethod
+    def fit(cls, whole: Whole, maps: list[Images], kernel: Radial, rng: np.random.Generator) -> Coded:
+        """Kernel PCA of what is seen of some of the images."""
+        rows = whole.reader(maps)(rng.permutation(len(maps[0]))[:POINTS])
+        kernel = resolve(replace(kernel, length_scale="mika") if kernel.length_scale is None else kernel, rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FewerComponentsWarning)  # few rows have fewer
+            return cls(whole, fit(kernel, rows, min(CODES, len(rows) - 1), rng=rng))
+
+    def places(self, shape):
+        return self.whole.places(shape)
+
+    def reader(self, maps):
+        codes = self.model.codes(self.whole.reader(maps)(slice(None)))
+        return lambda places: codes[places]
+
+    def answers(self, images):
+        return self.whole.answers(images)
+
+    def assemble(self, answers, shape):
+        return self.whole.assemble(answers, shape)
+
+
+@dataclass(frozen=True)
+class Lens:
+    """How a window is seen: weight · exp(−r²/2 width²) at distance r from its middle, up to the radius.
+
+    Widths are in points of an image. Along a signal a window has as many points as its weights spread over in the
+    plane, 2π width² = √(2π) width′.
+    """
+
+    weight: float
+    width: float
+
+    def along(self, n_axes: int) -> tuple[float, int]:
+        """The width and the radius on a grid of one or two axes."""
+        width = self.width if n_axes > 1 else np.sqrt(2 * np.pi) * self.width**2
+        return width, int(np.ceil(2 * width))
+
+
+@dataclass(frozen=True)
+class Windows:
+    """A place at every point: the windows of all maps around it, and where it is.
+
+    The answer is the patch around the point; each point is then the mean of the patches that hold it, with Gaussian
+    weights.
+
+    Parameters
+    ----------
+    lenses : tuple of Lens
+        One a map.
+    position : float
+        Weight of the place's coordinates, which run from −1 to 1; 0 for images of any size.
+    """
+
+    lenses: tuple[Lens, ...]
+    position: float = 0.0
+
+    def places(self, shape):
+        return int(np.prod(shape[:-1]))
+
+    def reader(self, maps):
+        shape = maps[0].shape
+        seen = [_Window.of(images, *lens.along(len(shape) - 2)) for images, lens in zip(maps, self.lenses, strict=True)]
+        weights = [lens.weight * window.weights for lens, window in zip(self.lenses, seen, strict=True)]
+        where = self.position * _coordinates(shape[1:-1])
+
+        def read(places):
+            at = np.unravel_index(places, shape[:-1])
+            parts = [window[at] * weight for window, weight in zip(seen, weights, strict=True)]
+            if self.position:
+                parts.append(where[at[1:]])
+            return np.concatenate(parts, axis=1)
+
+        return read
+
+    def answers(self, images):
+        window = _Window.of(images, *self._patch(images.ndim - 2))
+        return lambda places: window[np.unravel_index(places, images.shape[:-1])]
+
+    def assemble(self, answers, shape):
+        grid, n_channels = shape[1:-1], shape[-1]
+        width, radius = self._patch(len(grid))
+        sides = (2 * radius + 1,) * len(grid)
+        weights, answers = _gaussian(width, radius, len(grid)), answers.reshape(*shape[:-1], n_channels, *sides)
+        total = np.zeros((shape[0], *(side + 2 * radius for side in grid), n_channels), dtype=answers.dtype)
+        count = np.zeros((*total.shape[1:-1], 1), dtype=answers.dtype)
+        for offset in np.ndindex(*sides):
+            here = tuple(slice(start, start + side) for start, side in zip(offset, grid, strict=True))
+            total[(slice(None), *here)] += weights[offset] * answers[(..., *offset)]
+            count[here] += weights[offset]
+        inside = tuple(slice(radius, radius + side) for side in grid)
+        return total[(slice(None), *inside)] / count[inside]
+
+    @staticmethod
+    def _patch(n_axes: int) -> tuple[float, int]:
+        return Lens(1.0, PATCH_WIDTH).along(n_axes)[0], 1 if n_axes > 1 else 2
+
+
+@dataclass(frozen=True, eq=False)
+class _Window:
+    """The surroundings of every point, mirrored at the borders; ``window[at]`` are those of some points."""
+
+    around: np.ndarray
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, images: Images, width: float, radius: int) -> _Window:
+        axes = tuple(range(1, images.ndim - 1))
+        margins = [(radius, radius) if axis in axes else (0, 0) for axis in range(images.ndim)]
+        padded = np.pad(images, margins, mode="reflect")
+        around = np.lib.stride_tricks.sliding_window_view(padded, (2 * radius + 1,) * len(axes), axis=axes)
+        weights = np.tile(_gaussian(width, radius, len(axes)).ravel(), images.shape[-1])
+        return cls(around, weights.astype(images.dtype))
+
+    def __getitem__(self, at) -> np.ndarray:
+        return self.around[at].reshape(len(at[0]), -1)
+
+
+def _gaussian(width: float, radius: int, n_axes: int) -> np.ndarray:
+    one = np.exp(-0.5 * np.square(np.arange(-radius, radius + 1) / width)).astype(np.float32)
+    return one if n_axes == 1 else np.multiply.outer(one, one)
+
+
+def _coordinates(grid: tuple[int, ...]) -> np.ndarray:
+    axes = [np.linspace(-1, 1, side, dtype=np.float32) for side in grid]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+
+
+def _flat(images: Images) -> np.ndarray:
+    return images.reshape(len(images), -1)

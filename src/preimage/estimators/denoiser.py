@@ -1,0 +1,253 @@
+"""``Denoiser``: the estimator."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from preimage import kernels, tiles, validation
+from preimage.denoising import Learner, Stack, Units, cut, small_patches
+from preimage.exceptions import NoiseLevelWarning
+from preimage.kernels import Radial
+from preimage.kernels.base import is_number
+from preimage.noise import GaussianNoise, NoiseLaw, as_noise
+from preimage.noise_level import MOST_COLUMNS, NoiseLevel, noise_level
+from preimage.persistence import Persistent
+
+FLOATS = [np.float64, np.float32]
+FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes
+FEWEST_POINTS = 1000
+BYTES_A_POINT = 200  # of an image, while it is denoised
+DOUBTFUL = 1.1  # a sigma that exceeds what the data show by this factor is warned of
+HEAVY_TAILS = 1.0  # excess kurtosis of what was removed, from which it is no Gaussian noise
+
+
+class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.NestedParameters):
+    """Noise removed from rows, images and signals, with clean examples or without any.
+
+    Stages of kernel features with a learned way back, see :mod:`preimage.denoising`. Without clean examples they are
+    learned by Stein's identity, which needs Gaussian noise and its σ; with clean examples from corrupted copies of
+    them. What there is to choose, ridges and the number of levels, is chosen by the error on rows set aside: the true
+    one with clean examples, Stein's unbiased estimate of it without.
+
+    Parameters
+    ----------
+    examples : "noisy" or "clean"
+        What the rows given to ``fit`` are.
+    noise : "auto", a noise law, a callable (X, rng) → Y, or a number
+        What is to be removed; a number is the σ of Gaussian noise. "auto" estimates σ from noisy rows.
+    geometry : None or tuple
+        What a row is: None a list of numbers, (height, width) or (height, width, channels) an image, (length,) a
+        signal. Neighbours of a point say much about it, so give it if there is one.
+    kernel : kernel object or name
+        A kernel of the distance; one without a length scale takes it from what each stage sees.
+    n_landmarks : int
+        Rows that a stage compares with; time grows with it, and the error falls slowly.
+    n_stages : int
+        The most levels on top of each other; fewer where one more does not help.
+    random_state : int, RandomState, Generator or None
+        Where landmarks, probes and corrupted copies are drawn from.
+
+    Attributes
+    ----------
+    noise_ : NoiseLaw
+        What is removed.
+    stack_ : Stack
+        The fitted levels.
+    risk_ : float
+        The mean squared error of a number that remains, as the rows set aside show it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Denoiser
+    >>> t, rng = np.linspace(0, 6, 100), np.random.default_rng(0)
+    >>> clean = np.sin(t + rng.uniform(0, 6, (200, 1)))
+    >>> noisy = clean + 0.3 * rng.standard_normal(clean.shape)
+    >>> denoiser = Denoiser(geometry=(100,), random_state=0).fit(noisy)
+    >>> bool(np.mean((denoiser.transform(noisy) - clean) ** 2) < 0.1 * 0.3**2)
+    True
+    """
+
+    _objects = {"kernel": kernels.as_kernel}
+
+    def __init__(
+        self,
+        *,
+        examples="noisy",
+        noise="auto",
+        geometry=None,
+        kernel="gaussian",
+        n_landmarks=1000,
+        n_stages=4,
+        random_state=None,
+    ):
+        self.examples = examples
+        self.noise = noise
+        self.geometry = geometry
+        self.kernel = kernel
+        self.n_landmarks = n_landmarks
+        self.n_stages = n_stages
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Learn to remove noise from rows like those of X.
+
+        If it fails or is interrupted, the estimator stays as it was.
+        """
+        with validation.unchanged_on_failure(self):
+            X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
+            images = X.reshape(-1, *_shape(self.geometry, X.shape[1]))
+            if self.geometry is not None and len(images) < FEWEST_IMAGES:
+                self._learn(np.concatenate([cut(image) for image in images]), wholes=False, windows=True, anywhere=True)
+            else:
+                self._learn(images, wholes=True, windows=self.geometry is not None)
+        return self
+
+    def transform(self, X):
+        """Rows without noise."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        found, shape = np.empty_like(X), _shape(self.geometry, X.shape[1])
+        for rows in tiles.row_blocks(len(X), BYTES_A_POINT * X.shape[1]):
+            found[rows] = self._denoised(X[rows].reshape(-1, *shape)).reshape(-1, X.shape[1])
+        return found
+
+    def denoise_image(self, image):
+        """One image without noise, learned from itself: (height, width), or (height, width, channels) in colour.
+
+        The estimator stays as it is, and its ``geometry`` has no part in this.
+        """
+        image = _floating(image, "an image", (2, 3))
+        return self._alone(image if image.ndim == 3 else image[..., None]).reshape(image.shape)
+
+    def denoise_signal(self, signal):
+        """One signal without noise, learned from itself."""
+        signal = _floating(signal, "a signal", (1,))
+        return self._alone(signal[:, None]).reshape(signal.shape)
+
+    def _alone(self, image: np.ndarray) -> np.ndarray:
+        if self.examples != "noisy":
+            raise ValueError('an image or a signal alone has no clean examples: use Denoiser(examples="noisy").')
+        learner = clone(self).set_params(geometry=image.shape)
+        if np.ptp(image) > 0:
+            learner._learn(cut(image), wholes=False, windows=True, anywhere=True)
+            return learner._denoised(image[None])[0]
+        return image.copy()  # there is no noise in it
+
+    def _learn(self, images: np.ndarray, wholes: bool, windows: bool, anywhere: bool = False) -> None:
+        rng = validation.generator(self.random_state)
+        learner = Learner(self._kernel(), self.n_landmarks, self.n_stages, wholes, windows, anywhere)
+        if windows and images.size < FEWEST_POINTS * images.shape[-1]:
+            raise ValueError(
+                f"{images.size // images.shape[-1]} points in all are too few to learn from: give more rows, a larger "
+                "image or a longer signal, or clean examples of more."
+            )
+        self.noise_ = self._law(images)
+        self.units_ = Units.of(images)
+        inside = self.units_.inside(images)
+        if self.examples == "clean":
+            self.stack_ = learner.from_clean(inside, self.units_.noise(self.noise_), rng)
+        elif self.noise_.sigma <= 1e-6 * self.units_.scale:
+            self.stack_ = Stack(risk=0.0)
+        else:
+            self.stack_ = learner.from_noisy(inside, self.noise_.sigma / self.units_.scale, rng)
+            some = inside[:: max(1, len(inside) // 100)]
+            _warn_of_tails(some - self.stack_(some))
+        self.risk_ = max(self.stack_.risk, 0.0) * self.units_.scale**2
+
+    def _denoised(self, images: np.ndarray) -> np.ndarray:
+        if not self.stack_.levels:
+            return images.copy()
+        return self.units_.outside(self.stack_(self.units_.inside(images))).astype(images.dtype)
+
+    def _kernel(self) -> Radial:
+        for name in ("n_landmarks", "n_stages"):
+            value = getattr(self, name)
+            if not (is_number(value) and value == int(value) and value >= 1):
+                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        kernel = kernels.as_kernel(self.kernel)
+        if not (isinstance(kernel, Radial) and hasattr(kernel, "length_scale")):
+            raise ValueError(f"{kernel!r} has no length scale: use Gaussian(), Matern() or another kernel that has.")
+        return kernel
+
+    def _law(self, images: np.ndarray) -> NoiseLaw:
+        """The noise that is to be removed."""
+        if self.examples not in ("noisy", "clean"):
+            raise ValueError(f'examples must be "noisy" or "clean", not {self.examples!r}.')
+        automatic = isinstance(self.noise, str) and self.noise == "auto"
+        if self.examples == "clean":
+            if automatic:
+                raise ValueError(
+                    "clean examples do not show the noise that is to be removed: name it, as in "
+                    "Denoiser(examples='clean', noise=GaussianNoise(0.25))."
+                )
+            return _as_law(self.noise)
+        if automatic:
+            return GaussianNoise(_level(images, self.geometry).sigma)
+        law = _as_law(self.noise)
+        if not (isinstance(law, GaussianNoise) and law.clip is None):
+            raise ValueError(
+                f"without clean examples only Gaussian noise can be removed, not {law!r}. Give clean examples "
+                "(examples='clean'), or bring the noise to that form: for counts y, 2√(y + 3/8) has σ = 1."
+            )
+        _warn_of_doubtful(law.sigma, images, self.geometry)
+        return law
+
+
+def _as_law(noise) -> NoiseLaw:
+    return GaussianNoise(float(noise)) if is_number(noise) else as_noise(noise)
+
+
+def _shape(geometry, n_features: int) -> tuple[int, ...]:
+    """The shape of a row with its channels: one point of as many channels where there is no geometry."""
+    if geometry is None:
+        return (1, n_features)
+    sizes = tuple(geometry) if isinstance(geometry, tuple | list) else ()
+    if not (1 <= len(sizes) <= 3 and all(is_number(size) and size == int(size) and size >= 1 for size in sizes)):
+        raise ValueError(
+            f"geometry must be None, (length,), (height, width) or (height, width, channels), not {geometry!r}."
+        )
+    if int(np.prod(sizes)) != n_features:
+        raise ValueError(f"rows of {n_features} numbers do not have the geometry {geometry!r}.")
+    return sizes if len(sizes) == 3 else (*sizes, 1)
+
+
+def _floating(values, what: str, n_axes: tuple[int, ...]) -> np.ndarray:
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiub" or values.ndim not in n_axes or not values.size:
+        raise ValueError(f"{what} is an array of numbers with {' or '.join(map(str, n_axes))} axes.")
+    if not np.isfinite(values).all():
+        raise ValueError(f"{what} with NaN or infinite values cannot be denoised: fill them first.")
+    return values if values.dtype in FLOATS else values.astype(float)
+
+
+def _level(images: np.ndarray, geometry) -> NoiseLevel:
+    """The noise level of images, taken from short pieces of them if they are few, or of rows."""
+    if geometry is None:
+        return noise_level(images.reshape(len(images), -1))
+    if len(images) >= FEWEST_IMAGES and images.shape[-1] == 1 and images[0].size <= MOST_COLUMNS:
+        return noise_level(images.reshape(len(images), -1), images.shape[1:-1])
+    return noise_level(*small_patches(images))
+
+
+def _warn_of_doubtful(sigma: float, images: np.ndarray, geometry) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoiseLevelWarning)
+        level = _level(images, geometry)
+    if level.trusted and sigma > DOUBTFUL * level.high:
+        _warn(f"the data show noise of {level.sigma:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.")
+
+
+def _warn_of_tails(removed: np.ndarray) -> None:
+    """Warn where what was removed has heavier tails than Gaussian noise."""
+    square = float(np.mean(np.square(removed), dtype=float))
+    if square > 0 and float(np.mean(removed.astype(float) ** 4)) / square**2 - 3 > HEAVY_TAILS:
+        _warn("what was removed has heavier tails than Gaussian noise, for which clean examples would be needed.")
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, NoiseLevelWarning, stacklevel=5)

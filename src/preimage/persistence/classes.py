@@ -1,0 +1,68 @@
+"""The classes that a model file may name: frozen dataclasses and estimators of these rooms, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+
+from sklearn.base import BaseEstimator
+
+__all__ = ["known_classes", "name_of"]
+
+# A class is known by its room and its name, so that files outlive a move from one module of a room to another.
+ROOMS = (
+    "kernels",
+    "noise",
+    "eigen",
+    "landmarks",
+    "fourier",
+    "features",
+    "components",
+    "activations",
+    "invertible",
+    "expansion",
+    "decomposition",
+    "approximate",
+    "preimages",
+    "reduced",
+    "machines",
+    "denoising",
+    "estimators",
+    "compat",
+)
+
+
+@cache
+def known_classes() -> dict[str, type]:
+    """Classes by the names that stand in files, such as ``kernels.Gaussian``."""
+    return {
+        f"{room}.{name}": value
+        for room in ROOMS
+        for module in _modules(room)
+        for name, value in vars(module).items()
+        if _is_ours(value, module)
+    }
+
+
+def name_of(model_class: type) -> str | None:
+    """The name of a class in files; None for one that is not known."""
+    room = f"{model_class.__module__}..".split(".")[1]
+    name = f"{room}.{model_class.__name__}"
+    return name if known_classes().get(name) is model_class else None
+
+
+def _modules(room: str) -> Iterator[ModuleType]:
+    home = import_module(f"preimage.{room}")
+    yield home
+    for found in iter_modules(getattr(home, "__path__", ())):
+        yield import_module(f"preimage.{room}.{found.name}")
+
+
+def _is_ours(value: object, module: ModuleType) -> bool:
+    if not isinstance(value, type) or value.__module__ != module.__name__:
+        return False
+    return is_dataclass(value) or issubclass(value, BaseEstimator)

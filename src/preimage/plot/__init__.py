@@ -1,0 +1,22 @@
+"""Pictures with matplotlib, which is imported when one is drawn.
+
+Every function draws on the axes that it is given, and on those of a new figure where it is given none; it returns them.
+Colours are those that colour-blind people can tell apart (Okabe & Ito 2008; cividis, PuOr), and what they say is also
+said by markers and line styles.
+"""
+
+from preimage.plot.curves import convergence, reduced_set, scree, selection
+from preimage.plot.grids import eigenvectors, images, signals
+from preimage.plot.planes import codes, components
+
+__all__ = [
+    "codes",
+    "components",
+    "convergence",
+    "eigenvectors",
+    "images",
+    "reduced_set",
+    "scree",
+    "selection",
+    "signals",
+]

@@ -1,0 +1,166 @@
+"""What a section of a page holds."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Block", "Code", "Picture", "Table", "Text", "Verdict", "Verdicts"]
+
+CSS_PIXELS = 96  # CSS pixels an inch, by definition
+DOTS = 160  # an inch of a picture: sharp on fine screens, and still light
+NOTHING = {"", "–", "—", "-"}  # cells that say that there is no number
+NUMBER = re.compile(r"[≈<>≤≥]?\s*[+−-]?\d[\d.,\s]*(e[+−-]?\d+)?(\s*±\s*\S+)?\s*(%|×|°|[a-zA-Zµ]{1,3})?")
+
+
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs, separated by empty lines; words between `backticks` are set as code."""
+
+    text: str
+    kind = "text"
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """The paragraphs, each on one line."""
+        return [" ".join(part.split()) for part in re.split(r"\n\s*\n", self.text.strip()) if part.strip()]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a header.
+
+    Parameters
+    ----------
+    header : sequence of str
+        The names of the columns.
+    rows : sequence of sequences
+        As many cells a row as the header has. Text is shown as it is, numbers with four digits, None as nothing.
+    caption : str
+        What the table shows.
+    highlight : collection of int
+        Numbers of the rows that stand out.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    caption: str = ""
+    highlight: Collection[int] = ()
+    kind = "table"
+
+    def __post_init__(self):
+        for row in self.rows:
+            if len(row) != len(self.header):
+                raise ValueError(f"a row of the table has {len(row)} cells under {len(self.header)} columns: {row!r}.")
+
+    @cached_property
+    def cells(self) -> list[list[str]]:
+        """The rows as they are shown."""
+        return [[_shown(cell) for cell in row] for row in self.rows]
+
+    @cached_property
+    def numeric(self) -> list[bool]:
+        """Which columns hold numbers, and are aligned to the right."""
+        return [_is_numeric([row[column] for row in self.cells]) for column in range(len(self.header))]
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A matplotlib figure, embedded as PNG at its own size in inches and never wider than the page.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        Drawn when the page is written.
+    caption : str
+        What is to be seen; shown below.
+    alt : str
+        Words for those who do not see it; the caption where it is empty.
+    """
+
+    figure: Figure
+    caption: str = ""
+    alt: str = ""
+    kind = "picture"
+
+    @property
+    def width(self) -> int:
+        """In CSS pixels."""
+        return round(CSS_PIXELS * self.figure.get_figwidth())
+
+    @property
+    def height(self) -> int:
+        """In CSS pixels."""
+        return round(CSS_PIXELS * self.figure.get_figheight())
+
+    def __post_init__(self):
+        if not hasattr(self.figure, "savefig"):
+            raise TypeError(f"a picture is made of a matplotlib Figure (ax.figure for axes), not {self.figure!r}.")
+
+    def uri(self) -> str:
+        """The picture itself, as the address of an image."""
+        stream = io.BytesIO()
+        self.figure.savefig(stream, format="png", dpi=DOTS, metadata={"Software": None})
+        return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines to copy."""
+
+    text: str
+    kind = "code"
+
+    @property
+    def lines(self) -> str:
+        """The text without empty lines around it."""
+        return self.text.strip("\n").rstrip()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim, whether it holds (None: it cannot be told), and by what."""
+
+    claim: str
+    holds: bool | None
+    detail: str = ""
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word, so that it needs no colour."""
+        return {True: "holds", False: "does not hold", None: "open"}[self.holds]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Claims, one a line, each with its verdict."""
+
+    items: Sequence[Verdict]
+    kind = "verdicts"
+
+
+Block = Text | Table | Picture | Code | Verdicts
+
+
+def _shown(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str | bool):
+        return str(cell)
+    try:
+        return f"{cell:,.0f}".replace(",", "\u202f") if abs(cell) >= 1e4 else f"{cell:.4g}"
+    except (TypeError, ValueError):
+        return str(cell)
+
+
+def _is_numeric(cells: list[str]) -> bool:
+    told = [cell.strip() for cell in cells if cell.strip() not in NOTHING]
+    return bool(told) and all(NUMBER.fullmatch(cell) for cell in told)

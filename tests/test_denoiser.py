@@ -1,0 +1,244 @@
+"""The estimator ``Denoiser``."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_sample_image
+from sklearn.decomposition import PCA
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from preimage import Denoiser, load
+from preimage.datasets import load_digits
+from preimage.exceptions import NoiseLevelWarning
+from preimage.kernels import Gaussian, Polynomial
+from preimage.noise import GaussianNoise, Masking, PoissonNoise, SaltAndPepper
+
+SIGMA = 0.25
+
+
+def small(**settings):
+    return Denoiser(**({"n_landmarks": 150, "n_stages": 2, "random_state": 0, "geometry": (8, 8)} | settings))
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Clean and noisy digits to learn from, clean and noisy ones to test."""
+    images = load_digits().X[np.random.default_rng(0).permutation(1797)].astype(np.float32)
+    noisy = GaussianNoise(SIGMA)(images, np.random.default_rng(1))
+    return images[:1000], noisy[:1000], images[1000:], noisy[1000:]
+
+
+@pytest.fixture(scope="module")
+def from_noisy(digits):
+    return small().fit(digits[1])
+
+
+def mse(one, other):
+    return float(np.mean(np.square(one - other)))
+
+
+def psnr(clean, found):
+    return -10 * np.log10(mse(clean, found))
+
+
+@parametrize_with_checks([Denoiser(n_landmarks=20, n_stages=1, random_state=0)])
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.NoiseLevelWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_without_clean_examples_it_is_ahead_of_linear_pca_told_the_best_number(digits, from_noisy):
+    _, noisy, clean, tested = digits
+    ours = mse(from_noisy.transform(tested), clean)
+    pca = PCA().fit(noisy)
+    scores = (tested - pca.mean_) @ pca.components_.T
+    oracle = min(mse(pca.mean_ + scores[:, :q] @ pca.components_[:q], clean) for q in range(1, 64))
+    assert 0.2 < ours / SIGMA**2 < 0.32
+    assert ours < 0.75 * oracle
+    assert from_noisy.noise_.sigma == pytest.approx(SIGMA, rel=0.05)
+    assert from_noisy.risk_ == pytest.approx(ours, rel=0.35)  # σ̂ is 2 % off, which is 4 % of σ² in the risk
+
+
+def test_clean_examples_are_better_still_and_their_risk_is_the_error(digits, from_noisy):
+    clean, _, tested_clean, tested = digits
+    denoiser = small(examples="clean", noise=GaussianNoise(SIGMA)).fit(clean)
+    error = mse(denoiser.transform(tested), tested_clean)
+    assert 0.17 * SIGMA**2 < error < 0.9 * mse(from_noisy.transform(tested), tested_clean)
+    assert denoiser.risk_ == pytest.approx(error, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("law", "share"), [(SaltAndPepper(0.3), 0.2), (Masking(0.4), 0.3), (lambda X, rng: X + rng.laplace(0, 0.2, X.shape), 0.4)]
+)
+def test_other_laws_are_learnt_from_clean_examples(digits, law, share):
+    clean, _, tested_clean, _ = digits
+    tested = np.asarray(law(tested_clean, np.random.default_rng(2)), dtype=np.float32)
+    found = small(examples="clean", noise=law, n_stages=1).fit(clean).transform(tested)
+    assert 0.02 < mse(found, tested_clean) / mse(tested, tested_clean) < share
+
+
+def test_rows_without_a_geometry_are_denoised_as_wholes(digits):
+    clean, noisy, tested_clean, tested = digits
+    error = mse(small(geometry=None).fit(noisy).transform(tested), tested_clean)
+    assert 0.2 * SIGMA**2 < error < 0.5 * SIGMA**2
+    told = small(geometry=None, examples="clean", noise=SIGMA).fit(clean)
+    assert 0.15 * SIGMA**2 < mse(told.transform(tested), tested_clean) < 0.8 * error
+
+
+def test_told_that_there_is_no_noise_it_changes_nothing(digits):
+    clean, noisy, *_ = digits
+    found = small(noise=GaussianNoise(0)).fit(noisy)
+    np.testing.assert_allclose(found.transform(noisy), noisy, rtol=1e-3)
+    assert found.risk_ == 0
+    told = small(examples="clean", noise=GaussianNoise(0), n_stages=1).fit(clean)
+    np.testing.assert_allclose(told.transform(clean), clean, atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.NoiseLevelWarning")
+def test_on_clean_rows_the_change_is_at_most_the_noise_it_reports(digits):
+    clean = digits[0]
+    found = small().fit(clean)
+    assert np.sqrt(mse(found.transform(clean), clean)) <= found.noise_.sigma
+
+
+def test_too_large_a_sigma_costs_little_and_is_warned_of(digits, from_noisy):
+    _, noisy, clean, tested = digits
+    with pytest.warns(NoiseLevelWarning, match=r"the data show noise of 0\.2"):
+        found = small(noise=1.2 * SIGMA).fit(noisy)
+    right = mse(small(noise=SIGMA).fit(noisy).transform(tested), clean)
+    assert 10 * np.log10(mse(found.transform(tested), clean) / right) < 1.5
+
+
+def test_noise_that_is_not_gaussian_is_warned_of(digits):
+    spoilt = SaltAndPepper(0.1)(digits[0] * 0.3 + 0.3, np.random.default_rng(0))
+    with pytest.warns(NoiseLevelWarning, match="heavier tails"):
+        small(n_stages=1, noise=0.12).fit(spoilt)
+
+
+def test_fit_transform_is_fit_and_transform_and_a_seed_fixes_both(digits):
+    noisy = digits[1][:200]
+    one = small(n_stages=1).fit_transform(noisy)
+    np.testing.assert_array_equal(one, small(n_stages=1).fit(noisy).transform(noisy))
+    assert one.dtype == np.float32
+    other = small(n_stages=1, random_state=1).fit_transform(noisy)
+    assert 0 < np.abs(one - other).max() < 0.5
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e-6, 0), (1e6, 0), (1, 1e4)])
+def test_units_do_not_matter(digits, scale, offset):
+    noisy = digits[1][:300].astype(float)
+    plain = small(n_stages=1, noise=SIGMA).fit(noisy).transform(noisy)
+    moved = small(n_stages=1, noise=SIGMA * scale).fit(scale * noisy + offset).transform(scale * noisy + offset)
+    np.testing.assert_allclose((moved - offset) / scale, plain, atol=5e-3)
+
+
+def test_a_model_file_gives_the_same_answers(tmp_path, digits, from_noisy):
+    from_noisy.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(load(tmp_path / "model.npz").transform(digits[3]), from_noisy.transform(digits[3]))
+
+
+@pytest.mark.parametrize("channels", [(), (3,)])
+def test_a_photograph_alone_gains_four_decibels(channels):
+    photo = load_sample_image("china.jpg")[100:228, 200:328] / 255
+    photo = photo if channels else photo.mean(axis=2)
+    noisy = photo + 0.1 * np.random.default_rng(0).standard_normal(photo.shape)
+    found = Denoiser(n_landmarks=200, n_stages=2, random_state=0).denoise_image(noisy)
+    assert found.shape == photo.shape
+    assert 4 < psnr(photo, found) - psnr(photo, noisy) < 12
+
+
+def test_a_signal_alone_is_denoised_and_the_estimator_stays_unfitted():
+    t = np.linspace(0, 60, 6000)
+    clean = np.sin(2 * t) * (1 + 0.3 * np.sin(0.4 * t)) + np.exp(-20 * np.square(np.sin(t)))
+    noisy = clean + 0.3 * np.random.default_rng(0).standard_normal(t.shape)
+    denoiser = Denoiser(random_state=0)
+    found = denoiser.denoise_signal(noisy)
+    assert mse(found, clean) < 0.15 * 0.09
+    assert not hasattr(denoiser, "stack_")
+
+
+def test_a_few_images_are_learnt_from_in_pieces():
+    photo = load_sample_image("flower.jpg").mean(axis=2)[:120, :160] / 255
+    noisy = photo + 0.1 * np.random.default_rng(0).standard_normal((3, *photo.shape))
+    found = small(geometry=photo.shape).fit(noisy.reshape(3, -1)).transform(noisy.reshape(3, -1))
+    assert mse(found, photo.ravel()) < 0.25 * 0.01
+
+
+def test_constant_images_come_back_as_they_are(digits, from_noisy):
+    assert np.all(Denoiser().denoise_image(np.full((30, 40), 7.0)) == 7.0)
+    flat = from_noisy.transform(np.full((2, 64), 0.3, dtype=np.float32))
+    assert np.isfinite(flat).all()
+    assert np.abs(flat - 0.3).max() < 3 * SIGMA
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"examples": "dirty"}, 'must be "noisy" or "clean"'),
+        ({"examples": "clean"}, "name it"),
+        ({"noise": SaltAndPepper(0.3)}, "only Gaussian noise"),
+        ({"noise": PoissonNoise(30)}, "3/8"),
+        ({"noise": GaussianNoise(0.3, clip=(0, 1))}, "only Gaussian noise"),
+        ({"geometry": (7, 9)}, "do not have the geometry"),
+        ({"geometry": "8x8"}, "geometry must be"),
+        ({"geometry": (8, 8, 1, 1)}, "geometry must be"),
+        ({"kernel": Polynomial()}, "length scale"),
+        ({"n_landmarks": 0}, "n_landmarks"),
+        ({"n_stages": 1.5}, "n_stages"),
+    ],
+)
+def test_wrong_settings_get_a_sentence_at_fit(digits, settings, sentence):
+    denoiser = small(**settings)
+    with pytest.raises(ValueError, match=sentence):
+        denoiser.fit(digits[1])
+    assert not hasattr(denoiser, "stack_")
+
+
+def test_a_noise_that_is_none_gets_a_sentence(digits):
+    with pytest.raises(TypeError, match="noise must be"):
+        small(noise="loud").fit(digits[1])
+
+
+def test_rows_with_gaps_get_a_sentence(digits, from_noisy):
+    holes = digits[1].copy()
+    holes[3, 5] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        small().fit(holes)
+    with pytest.raises(ValueError, match="NaN"):
+        from_noisy.transform(holes)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda d: d.denoise_image(np.zeros(5)), "2 or 3 axes"),
+        (lambda d: d.denoise_signal(np.zeros((5, 5))), "1 axes"),
+        (lambda d: d.denoise_image(np.full((9, 9), np.nan)), "fill them first"),
+        (lambda d: d.denoise_image(np.eye(9)), "too few to learn from"),
+        (lambda d: d.set_params(examples="clean", noise=0.1).denoise_image(np.eye(50)), "no clean examples"),
+    ],
+)
+def test_an_image_that_cannot_be_denoised_gets_a_sentence(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call(Denoiser())
+
+
+def test_a_given_length_scale_is_kept(digits):
+    found = small(n_stages=1, kernel=Gaussian(2.0)).fit(digits[1])
+    assert found.stack_.levels[0].local.features.kernel.length_scale == 2.0
+    assert clone(found).get_params()["kernel__length_scale"] == 2.0
+
+
+def test_interrupted_work_leaves_the_estimator_as_it_was(digits, from_noisy):
+    from preimage import progress
+
+    before = from_noisy.stack_
+
+    def stop(stage, done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), progress.listen(stop), warnings.catch_warnings():
+        from_noisy.fit(digits[1])
+    assert from_noisy.stack_ is before

@@ -70,7 +70,8 @@ def test_clean_examples_are_better_still_and_their_risk_is_the_error(digits, fro
 
 
 @pytest.mark.parametrize(
-    ("law", "share"), [(SaltAndPepper(0.3), 0.2), (Masking(0.4), 0.3), (lambda X, rng: X + rng.laplace(0, 0.2, X.shape), 0.4)]
+    ("law", "share"),
+    [(SaltAndPepper(0.3), 0.25), (Masking(0.4), 0.3), (lambda X, rng: X + rng.laplace(0, 0.2, X.shape), 0.4)],
 )
 def test_other_laws_are_learnt_from_clean_examples(digits, law, share):
     clean, _, tested_clean, _ = digits
@@ -108,7 +109,7 @@ def test_too_large_a_sigma_costs_little_and_is_warned_of(digits, from_noisy):
     with pytest.warns(NoiseLevelWarning, match=r"the data show noise of 0\.2"):
         found = small(noise=1.2 * SIGMA).fit(noisy)
     right = mse(small(noise=SIGMA).fit(noisy).transform(tested), clean)
-    assert 10 * np.log10(mse(found.transform(tested), clean) / right) < 1.5
+    assert 0 < 10 * np.log10(mse(found.transform(tested), clean) / right) < 2.5
 
 
 def test_noise_that_is_not_gaussian_is_warned_of(digits):
@@ -141,11 +142,20 @@ def test_a_model_file_gives_the_same_answers(tmp_path, digits, from_noisy):
 
 @pytest.mark.parametrize("channels", [(), (3,)])
 def test_a_photograph_alone_gains_four_decibels(channels):
-    photo = load_sample_image("china.jpg")[100:228, 200:328] / 255
+    photo = load_sample_image("flower.jpg")[100:260, 200:360] / 255
     photo = photo if channels else photo.mean(axis=2)
     noisy = photo + 0.1 * np.random.default_rng(0).standard_normal(photo.shape)
     found = Denoiser(n_landmarks=200, n_stages=2, random_state=0).denoise_image(noisy)
     assert found.shape == photo.shape
+    assert 4 < psnr(photo, found) - psnr(photo, noisy) < 12
+
+
+def test_a_picture_file_with_values_cut_off_gains_four_decibels():
+    photo = load_sample_image("flower.jpg")[80:240, 80:240].mean(axis=2) / 255
+    noisy = np.clip(photo + 0.1 * np.random.default_rng(0).standard_normal(photo.shape), 0, 1)
+    noisy = np.round(255 * noisy) / 255
+    assert np.mean(noisy == 0) > 0.02
+    found = Denoiser(n_landmarks=300, n_stages=2, random_state=0).denoise_image(noisy)
     assert 4 < psnr(photo, found) - psnr(photo, noisy) < 12
 
 

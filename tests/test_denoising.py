@@ -7,7 +7,8 @@ from preimage.denoising import Learner, Recipe, Units, cut, small_patches
 from preimage.denoising.examples import Clean, Noisy
 from preimage.denoising.features import Features
 from preimage.denoising.readout import Moments, gather
-from preimage.denoising.stack import Level, Stack
+from preimage.denoising.saturation import Limits, Mending
+from preimage.denoising.stack import Blurred, Level, Stack
 from preimage.denoising.stage import Crossed, Stage
 from preimage.denoising.views import Coded, Lens, Whole, Windows
 from preimage.kernels import Gaussian, Matern
@@ -21,7 +22,9 @@ def blobs(n, side=12, seed=0):
     """Smooth images: two Gaussian spots each, at random places."""
     rng, axis = RNG(seed), np.arange(side)
     centres = rng.uniform(2, side - 3, (n, 2, 2))
-    spots = np.exp(-(np.square(axis - centres[..., :1])[..., :, None] + np.square(axis - centres[..., 1:])[..., None, :]) / 6)
+    spots = np.exp(
+        -(np.square(axis - centres[..., :1])[..., :, None] + np.square(axis - centres[..., 1:])[..., None, :]) / 6
+    )
     return spots.sum(axis=1)[..., None].astype(np.float32)
 
 
@@ -43,7 +46,9 @@ def test_a_window_holds_the_weighted_surroundings_of_its_place(shape):
             for channel in range(shape[-1]):
                 for offset in np.ndindex(*(2 * radius + 1,) * len(grid)):
                     at = np.array(point) + offset - radius
-                    inside = tuple(np.abs(i) if i < side else 2 * side - 2 - i for i, side in zip(at, grid, strict=True))
+                    inside = tuple(
+                        np.abs(i) if i < side else 2 * side - 2 - i for i, side in zip(at, grid, strict=True)
+                    )
                     weight = lens.weight * np.exp(-np.sum((np.array(offset) - radius) ** 2) / (2 * width**2))
                     expected.append(weight * images[(image, *inside, channel)])
         expected += [0.5 * (2 * i / (side - 1) - 1) for i, side in zip(point, grid, strict=True)]
@@ -111,7 +116,9 @@ def test_the_probe_has_the_mean_of_the_closed_form_derivative():
     many = Noisy.draw(np.repeat(images, repeats, axis=0), sigma, RNG(2))
     read, places = view.reader([many.images]), np.arange(3 * repeats)
     phi = features(read(places))
-    by_probe = (phi.T @ view.answers(many.images[: many.n])(places) - many.moment(features, phi, read, view, places)) / sigma**2
+    by_probe = (
+        phi.T @ view.answers(many.images[: many.n])(places) - many.moment(features, phi, read, view, places)
+    ) / sigma**2
     rows = images.reshape(3, 4)
     inside = (rows - features.mean) @ features.basis
     slopes = 2 * features.kernel.derivative(squared_distances(inside, features.landmarks))
@@ -185,9 +192,39 @@ def test_a_stack_makes_its_share_of_the_change():
         def __call__(self, maps):
             return maps[0] / 2
 
-    stack = Stack((Level(None, Half()),), share=0.5)
+    stack = Stack((Level(Blurred(), Half()),), share=0.5)
     np.testing.assert_allclose(stack(np.ones((2, 3, 3, 1), dtype=np.float32)), 0.75)
     np.testing.assert_array_equal(Stack()(np.ones((1, 2, 1))), np.ones((1, 2, 1)))
+
+
+def test_limits_are_found_where_values_were_cut_off():
+    values = RNG(0).normal(0.5, 0.3, (4, 30, 30, 1))
+    assert not Limits.of(values)
+    assert Limits.of(np.clip(values, 0, 1)) == Limits(0, 1)
+    assert Limits.of(np.maximum(values, 0)) == Limits(0, np.inf)
+    assert not Limits.of(np.full((1, 5, 5, 1), 3.0))
+    assert Limits(0, 1).within(Units(0.5, 0.25)) == Limits(-2, 2)
+
+
+@pytest.mark.parametrize("limits", [Limits(0, 1), Limits(-np.inf, 1), Limits(0, np.inf)])
+def test_a_mean_of_values_cut_off_is_undone(limits):
+    mending, x = Mending(limits, 0.1), np.linspace(0, 1, 21)
+    draws = np.clip(x + 0.1 * RNG(0).standard_normal((400_000, 21)), limits.low, limits.high).mean(axis=0)
+    np.testing.assert_allclose(mending.mean(x), draws, atol=1e-3)
+    np.testing.assert_allclose(mending.undone(mending.mean(x)), x, atol=1e-4)
+
+
+def test_a_point_is_trusted_by_its_surroundings_and_not_by_itself():
+    images = np.full((2, 20, 25, 1), 0.5)
+    images[0, :, :12] = 0.98
+    images[1, 9:12, 9:12] = 1.0  # no larger than the hole in the surroundings of its middle
+    trusted = Limits(0, 1).trusted(images, 0.1)
+    assert not trusted[0, :, :8].any()
+    assert trusted[0, :, 16:].all()
+    assert trusted[1, 10, 10]
+    signal = np.full((1, 60, 1), 0.5)
+    signal[0, 28:33] = 0.0
+    assert Limits(0, 1).trusted(signal, 0.1)[0, 30]
 
 
 @pytest.mark.parametrize("shape", [(50, 70, 1), (64, 64, 3), (500, 1), (20, 9, 1)])
@@ -219,7 +256,9 @@ def test_a_stage_answers_alike_whatever_the_blocks():
     truth = blobs(30)
     examples = Clean(truth, noisy(truth, 0.2))
     view = Windows((Lens(1.0, 1.0),))
-    stage, _ = Recipe(Gaussian(None), 40, 2000).judged(view, [examples.images], examples, [examples.images], examples, RNG(0))
+    stage, _ = Recipe(Gaussian(None), 40, 2000).judged(
+        view, [examples.images], examples, [examples.images], examples, RNG(0)
+    )
     assert isinstance(stage, Stage) and not isinstance(stage, Crossed)
     alone = np.concatenate([stage([examples.images[i : i + 1]]) for i in range(30)])
     np.testing.assert_allclose(stage([examples.images]), alone, atol=1e-5)

@@ -123,3 +123,29 @@ def test_it_is_deterministic():
     X = low_rank(100, 20, 2, 0.3)
     assert from_spectrum(X) == from_spectrum(X)
     assert from_differences(X, (20,)) == from_differences(X, (20,))
+
+
+@pytest.mark.parametrize("sigma", [0.05, 0.1, 0.2])
+@pytest.mark.parametrize("name", ["china.jpg", "flower.jpg"])
+def test_the_flattest_patches_of_a_photograph_tell_its_noise(name, sigma):
+    from sklearn.datasets import load_sample_image
+
+    from preimage.denoising import small_patches
+    from preimage.noise_level import from_flat_patches
+
+    photo = load_sample_image(name).mean(axis=2) / 255
+    noisy = photo + sigma * np.random.default_rng(0).standard_normal(photo.shape)
+    found = from_flat_patches(*small_patches(noisy[None, ..., None]))
+    assert found.sigma == pytest.approx(sigma, rel=0.02)
+    assert found.low < sigma < found.high
+    assert found.trusted
+
+
+def test_the_flattest_patches_of_a_signal_tell_its_noise():
+    from preimage.noise_level import from_flat_patches
+
+    t = np.linspace(0, 400, 60_000)
+    noisy = np.sin(t) ** 9 + 0.2 * np.random.default_rng(0).standard_normal(t.shape)
+    assert from_flat_patches(noisy.reshape(-1, 60), (60,)).sigma == pytest.approx(0.2, rel=0.02)
+    with pytest.raises(ValueError, match="no patches"):
+        from_flat_patches(noisy.reshape(-1, 60), (2, 30))

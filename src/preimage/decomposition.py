@@ -7,6 +7,7 @@ Eigenpairs K̃uₖ = λₖuₖ give the unit axes Vₖ = Σᵢ αₖᵢ φ(xᵢ)
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -197,11 +198,13 @@ def fit(
     solver="auto",
     storage: str | None = None,
     rng: np.random.Generator | None = None,
+    gram: Callable[..., tuple[Symmetric, GramStatistics]] = gram_operator,
 ) -> Exact:
     """Kernel PCA of the rows of X; of the matrix X itself where the kernel is precomputed.
 
     ``n_components`` is a number of axes, a fraction of the variance that the axes must reach, or None for all.
     ``storage`` of the kernel matrix is the solver's choice where it is None (see :class:`preimage.eigen.BlockKrylov`).
+    ``gram`` makes the operator, where the matrix is to be elsewhere than in the memory of this process.
     """
     rng = rng or np.random.default_rng(0)
     most = max(1, X.shape[0] - 1) if center and kernel.positive_definite else X.shape[0]
@@ -211,7 +214,7 @@ def fit(
     else:
         first = as_solver(solver, X.shape[0], _first_number(n_components, most), X.dtype)
         wish = "memory" if isinstance(first, Dense) else getattr(first, "storage", "auto")
-        operator, statistics = gram_operator(kernel, X, center=center, storage=storage or wish)
+        operator, statistics = gram(kernel, X, center=center, storage=storage or wish)
     pairs = _enough_pairs(operator, statistics, n_components, most, solver, rng)
     scale = max(abs(statistics.trace), X.shape[0] * abs(statistics.grand_mean))
     kept = count_components(pairs.values, X.shape[0], scale, statistics.total_variance, n_components)

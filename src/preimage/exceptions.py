@@ -39,3 +39,7 @@ class ModelFileError(ValueError):
 
 class DataFileError(ValueError):
     """A data file cannot be read, or cannot hold what shall be written to it."""
+
+
+class ClusterError(ConnectionError):
+    """The Dask cluster was lost, cannot be reached, or cannot do the work."""

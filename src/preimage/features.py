@@ -83,7 +83,7 @@ class Nystrom:
             if points.shape[1] != X.shape[1]:
                 raise ValueError(f"the landmarks have {points.shape[1]} columns, and the rows {X.shape[1]}.")
         elif self.n_landmarks >= X.shape[0]:
-            points = X
+            points = X[:]
         else:
             points = self.sampler.choose(kernel, X, int(self.n_landmarks), rng)
         return NystromMap.on(kernel, points)

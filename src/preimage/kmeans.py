@@ -69,10 +69,10 @@ class Tiled:
 
 
 class Features:
-    """FFᵀ for features F (n × r)."""
+    """FFᵀ for features F (n × r); ``own`` are the values k(x, x) that its diagonal approaches."""
 
-    def __init__(self, F: np.ndarray):
-        self.F = F
+    def __init__(self, F: np.ndarray, own: np.ndarray):
+        self.F, self.own = F, own
         self.diagonal = np.einsum("ij,ij->i", F, F)
 
     def columns(self, which: np.ndarray) -> np.ndarray:
@@ -80,6 +80,10 @@ class Features:
 
     def product(self, V: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         return self.F @ ((self.F if rows is None else self.F[rows]).T @ V)
+
+    def combine(self, shares: np.ndarray) -> np.ndarray:
+        """Combinations of the rows of F, shape (combinations, r)."""
+        return shares @ self.F
 
 
 def gram(kernel: Kernel, X, storage: str = "auto") -> Stored | Tiled:

@@ -74,6 +74,8 @@ class RPCholesky:
 
     def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
         n_rows = self.n_rows or max(min(int(tiles.working_bytes() / 4 / (8 * m)), 20 * m), 4 * m)
+        if hasattr(X, "choose_pivots"):  # rows on many machines, which choose together
+            return X.choose_pivots(kernel, n_rows, m, rng, self.tol)
         rows = Uniform().choose(kernel, X, n_rows, rng)
         return rows[pivots(kernel, rows, min(m, rows.shape[0]), rng, self.tol)]
 
@@ -90,7 +92,7 @@ def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-
         proposed = rng.choice(X.shape[0], max(m // 10, 1), p=missing / missing.sum())
         known = G[: len(chosen)]
         H = np.asarray(kernel(X[proposed], X[proposed]), dtype=float) - known[:, proposed].T @ known[:, proposed]
-        accepted = _accept(H, rng)[: m - len(chosen)]
+        accepted = accepted_proposals(H, rng)[: m - len(chosen)]
         new = proposed[accepted]
         rows = _new_rows(kernel, X, new, known, H[np.ix_(accepted, accepted)])
         G[len(chosen) : len(chosen) + len(new)] = rows
@@ -101,7 +103,7 @@ def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-
     return chosen
 
 
-def _accept(H: np.ndarray, rng: np.random.Generator) -> list[int]:
+def accepted_proposals(H: np.ndarray, rng: np.random.Generator) -> list[int]:
     """Proposals kept: each with the probability by which those kept before it have lowered its residual."""
     H, first, accepted = H.copy(), H.diagonal().copy(), []
     floor = 1e-12 * first.max(initial=0)

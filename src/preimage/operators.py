@@ -128,15 +128,16 @@ def gram_operator(kernel: Kernel, X, *, center: bool, storage: str = "auto") -> 
     n = X.shape[0]
     stored = choose_storage(storage, n, X.dtype) == "memory"
     plain = Stored(tiles.gram(kernel, X)) if stored else Tiled(kernel, X)
-    return _centred(plain, float(np.sum(kernel.diagonal(X), dtype=float)), center)
+    return centred(plain, float(np.sum(kernel.diagonal(X), dtype=float)), center)
 
 
 def matrix_operator(matrix: np.ndarray, *, center: bool) -> tuple[Symmetric, GramStatistics]:
     """The same for a kernel matrix that the user computed; it is copied."""
-    return _centred(Stored(np.array(matrix)), float(np.trace(matrix, dtype=float)), center)
+    return centred(Stored(np.array(matrix)), float(np.trace(matrix, dtype=float)), center)
 
 
-def _centred(operator: Symmetric, trace: float, center: bool) -> tuple[Symmetric, GramStatistics]:
+def centred(operator: Symmetric, trace: float, center: bool) -> tuple[Symmetric, GramStatistics]:
+    """An operator centred or not, and the statistics that centre it; ``trace`` is its own."""
     n = operator.shape[0]
     row_means = operator @ np.full(n, 1 / n, dtype=operator.dtype)
     statistics = GramStatistics(row_means, float(row_means.mean(dtype=float)), trace, 1 / n)

@@ -35,3 +35,8 @@ def report(stage: str, done: float, total: float | None = None) -> None:
     listener = _listener.get()
     if listener is not None:
         listener(stage, done, total)
+
+
+def is_listened_to() -> bool:
+    """Whether somebody wants to know, where telling takes work."""
+    return _listener.get() is not None

@@ -99,12 +99,15 @@ class Sure:
 
         return Question(np.concatenate([Y, Y + h * probe]), lambda answers: self.judge(Y, probe, answers))
 
-    def judge(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray) -> np.ndarray:
-        """The risk of each row from what a map made of the rows Y and, after them, of the rows moved by h · probe."""
+    def judge(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray, where: np.ndarray | bool = True):
+        """The risk of each row from what a map made of the rows Y and, after them, of the rows moved by h · probe.
+
+        ``where`` leaves entries out; it must not depend on their own noise.
+        """
         still, moved = answers[: len(Y)], answers[len(Y) :]
-        entries = tuple(range(1, Y.ndim))
-        divergence = np.mean(probe * (moved - still), axis=entries, dtype=float) / (self.step * self.sigma)
-        return np.mean(np.square(still - Y), axis=entries, dtype=float) + self.sigma**2 * (2 * divergence - 1)
+        divergence = probe * (moved - still) / (self.step * self.sigma)
+        entries = np.square(still - Y) + self.sigma**2 * (2 * divergence - 1)
+        return np.mean(entries, axis=tuple(range(1, Y.ndim)), dtype=float, where=where)
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,17 @@ def resolve(kernel: Kernel, X) -> Kernel:
     return replace(kernel, **changes) if changes else kernel  # type: ignore[type-var]
 
 
+def takes_rows(kernel: Kernel) -> bool:
+    """Whether a rule is left that :func:`resolve` would ask of rows."""
+    values = [(item.name, getattr(kernel, item.name)) for item in fields(kernel)]  # type: ignore[arg-type]
+    return any(
+        takes_rows(value)
+        if isinstance(value, Kernel)
+        else name == "length_scale" and (value is None or isinstance(value, str))
+        for name, value in values
+    )
+
+
 def _total_variance(X) -> float:
     if sp.issparse(X):
         return float(np.maximum(squared_norms(X).mean() - np.square(X.mean(axis=0)).sum(), 0))

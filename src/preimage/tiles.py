@@ -14,9 +14,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -217,17 +218,62 @@ def value_dtype(X, Y) -> np.dtype:
     return np.result_type(*kinds) if kinds else np.dtype(float)
 
 
-@lru_cache
 def n_threads() -> int:
-    """How many cores this process may use."""
+    """How many threads tiles are spread over: as many as this process has cores, unless the caller is held to one."""
+    return 1 if _alone.get() else _n_cores()
+
+
+@lru_cache
+def _n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
+def single_threaded():
+    """Everything in the calling thread alone, for callers that are one of many themselves."""
+    token = _alone.set(True)
+    try:
+        with single_threaded_blas():
+            yield
+    finally:
+        _alone.reset(token)
+
+
+@contextmanager
 def single_threaded_blas():
-    """BLAS held to one thread, so that our own threads have the cores to themselves."""
-    with _controller().limit(limits=1, user_api="blas"):
+    """BLAS held to one thread, so that our own threads have the cores to themselves.
+
+    The limit is the whole process's: it ends when the last of several threads that hold it lets go.
+    """
+    _hold.enter()
+    try:
         yield
+    finally:
+        _hold.leave()
+
+
+class _Hold:
+    """A limit on BLAS that several threads share."""
+
+    def __init__(self) -> None:
+        self.lock, self.holders = Lock(), 0
+        self.limit: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if not self.holders:
+                self.limit = _controller().limit(limits=1, user_api="blas")
+            self.holders += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.holders -= 1
+            if not self.holders:
+                self.limit.restore_original_limits()
+
+
+_hold = _Hold()
+_alone: ContextVar[bool] = ContextVar("preimage_alone", default=False)
 
 
 @lru_cache

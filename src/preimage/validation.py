@@ -6,6 +6,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
+from functools import wraps
+from importlib import import_module
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,6 +106,26 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
     if separator:
         value = _replaced(getattr(owner, head), tail, value, full)
     return replace(owner, **{head: value})
+
+
+def also_distributed(method: Callable) -> Callable:
+    """A method that :mod:`preimage.distributed` does instead where the rows are a Dask array.
+
+    This is the only place that leads there; dask is not imported to find out.
+    """
+    shape = signature(method)
+    rows = list(shape.parameters)[1]
+
+    @wraps(method)
+    def handed_over(self, *args, **options):
+        given = args[0] if args else options.get(rows)
+        if type(given).__module__.partition(".")[0] != "dask":
+            return method(self, *args, **options)
+        arguments = dict(shape.bind(self, *args, **options).arguments)
+        del arguments["self"]
+        return import_module("preimage.distributed").call(self, method.__name__, arguments.pop(rows), **arguments)
+
+    return handed_over
 
 
 @contextmanager

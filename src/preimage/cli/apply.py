@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from preimage.data_files import Data, Form
+    from preimage.data_files.stores import Store
 
 Answer = Callable[["np.ndarray"], "np.ndarray"]
 
@@ -32,7 +33,7 @@ def load_model(path: str, verb: str) -> Any:
     return model
 
 
-def check_columns(model: Any, data: Data) -> None:
+def check_columns(model: Any, data: Data | Store) -> None:
     """Refuse rows of another width, or with columns of other names, than the model was fitted on."""
     if data.shape[1] != model.n_features_in_:
         raise ValueError(
@@ -48,19 +49,21 @@ def check_columns(model: Any, data: Data) -> None:
             )
 
 
-def answered(data: Data, answer: Answer, *, gaps: bool = False) -> Iterator[np.ndarray]:
+def answered(data: Data | Store, answer: Answer, *, gaps: bool = False) -> Iterator[np.ndarray]:
     """The answers to the blocks of rows, with progress."""
     from preimage import progress
 
     done = 0
-    for block in data.blocks(gaps=gaps):
-        progress.report("rows", done, data.shape[0])
-        yield answer(block)
+    progress.report("rows", done, data.shape[0])
+    for block in data.answered(answer) if hasattr(data, "answered") else map(answer, data.blocks(gaps=gaps)):
+        yield block
         done += len(block)
         progress.report("rows", done, data.shape[0])
 
 
-def write_answers(data: Data, answer: Answer, output: str, form: Form, *, force: bool, gaps: bool = False) -> Told:
+def write_answers(
+    data: Data | Store, answer: Answer, output: str, form: Form, *, force: bool, gaps: bool = False
+) -> Told:
     """Write what a model answers."""
     from preimage import data_files
 

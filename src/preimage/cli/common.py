@@ -100,6 +100,12 @@ def shared_options(command: Callable) -> Callable:
     return click.option("--force", is_flag=True, help="Replace the output if it exists.")(command)
 
 
+def scheduler_option(command: Callable) -> Callable:
+    """``--scheduler``."""
+    words = "Let the Dask cluster of this scheduler do the work, such as tcp://127.0.0.1:8786."
+    return click.option("--scheduler", metavar="ADDRESS", help=words)(command)
+
+
 def seed_option(command: Callable) -> Callable:
     """``--seed``."""
     return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")(command)

@@ -11,6 +11,7 @@ from preimage.cli.common import (
     Told,
     counted,
     output_option,
+    scheduler_option,
     seed_option,
     shared_options,
 )
@@ -33,6 +34,7 @@ LANDMARKS = 1000
     help=f"auto takes {LANDMARKS} landmarks for more than {EXACT} rows.",
 )
 @click.option("--preimage", type=METHOD, default="auto", show_default=True, help="The way back, such as learned.")
+@scheduler_option
 @seed_option
 @shared_options
 def fit(
@@ -42,27 +44,29 @@ def fit(
     kernel: Any,
     approximation: Any,
     preimage: Any,
+    scheduler: str | None,
     seed: int,
     force: bool,
     as_json: bool,
 ) -> Told:
     """Kernel PCA of the rows of INPUT, kept in a model file for transform, reconstruct, impute and score."""
-    from preimage import KernelPCA, data_files, persistence
+    from preimage import KernelPCA, persistence
+    from preimage.data_files.stores import opened
     from preimage.files import written
 
     if output == "-":
         raise click.UsageError("a model file cannot go to standard output: name a file with -o.")
-    data = data_files.read(input)
-    if approximation == "auto":
-        approximation = LANDMARKS if data.shape[0] > EXACT else None
-    model = KernelPCA(
-        n_components(components), kernel=kernel, approximation=approximation, preimage=preimage, random_state=seed
-    )
-    with written(output, overwrite=force) as unfinished:
-        model.fit(data.to_fit())
-        _keep_names(model, data.form.columns)
-        persistence.save(model, unfinished)
-    return _told(model, data, output)
+    with opened(input, scheduler) as data:
+        if approximation == "auto":
+            approximation = LANDMARKS if data.shape[0] > EXACT else None
+        model = KernelPCA(
+            n_components(components), kernel=kernel, approximation=approximation, preimage=preimage, random_state=seed
+        )
+        with written(output, overwrite=force) as unfinished:
+            model.fit(data.to_fit())
+            _keep_names(model, data.form.columns)
+            persistence.save(model, unfinished)
+        return _told(model, data, output)
 
 
 def _keep_names(model: Any, columns: tuple[str, ...] | None) -> None:

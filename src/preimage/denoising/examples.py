@@ -23,8 +23,13 @@ __all__ = ["Clean", "Examples", "Noisy"]
 class Examples(Protocol):
     """Images to fit or to judge a stage by."""
 
-    images: Images
-    n: int
+    @property
+    def images(self) -> Images:
+        """What runs through the stages."""
+
+    @property
+    def n(self) -> int:
+        """How many images there are."""
 
     def moment(self, features: Features, phi: np.ndarray, read: Reader, view: View, places: np.ndarray) -> np.ndarray:
         """Σ φ xᵀ over places, or what has the same mean; ``phi`` are the features there."""
@@ -34,6 +39,9 @@ class Examples(Protocol):
 
     def part(self, chosen: np.ndarray) -> Examples:
         """Some of the images."""
+
+    def places(self, view: View) -> np.ndarray:
+        """The numbers of the places that can be learnt from."""
 
     def points(self, maps: list[Images]) -> list[Images]:
         """In place of the maps, the least noisy ones that there are, to take kernel PCA of."""
@@ -65,6 +73,9 @@ class Clean:
     def part(self, chosen):
         return Clean(self.truth[chosen], self.images[chosen])
 
+    def places(self, view):
+        return np.arange(view.places(self.truth.shape))
+
     def points(self, maps):
         return [self.truth] * len(maps)
 
@@ -81,11 +92,13 @@ class Noisy:
 
     sigma: float
     images: Images
+    trusted: np.ndarray
 
     @classmethod
-    def draw(cls, images: Images, sigma: float, rng: np.random.Generator) -> Noisy:
-        """Draw the probes."""
-        return cls(sigma, Sure(sigma).ask(images, rng).rows)
+    def draw(cls, images: Images, sigma: float, rng: np.random.Generator, trusted: np.ndarray | None = None) -> Noisy:
+        """Draw the probes; ``trusted`` names the points whose noise is Gaussian, all where it is None."""
+        trusted = np.ones(images.shape[:-1], dtype=bool) if trusted is None else trusted
+        return cls(sigma, Sure(sigma).ask(images, rng).rows, trusted)
 
     @property
     def n(self) -> int:
@@ -99,10 +112,14 @@ class Noisy:
         return phi.T @ view.answers(still)(places) - self.sigma**2 * slope
 
     def risk(self, estimates):
-        return Sure(self.sigma).judge(self.images[: self.n], self._probe, estimates)
+        return Sure(self.sigma).judge(self.images[: self.n], self._probe, estimates, self.trusted[..., None])
 
     def part(self, chosen):
-        return Noisy(self.sigma, self.images[np.concatenate([chosen, chosen + self.n])])
+        return Noisy(self.sigma, self.images[np.concatenate([chosen, chosen + self.n])], self.trusted[chosen])
+
+    def places(self, view):
+        n = view.places((self.n, *self.images.shape[1:]))
+        return np.flatnonzero(self.trusted) if n == self.trusted.size else np.arange(n)
 
     def points(self, maps):
         return [images[: self.n] for images in maps]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from preimage import tiles
 from preimage.kernels import Radial
+from preimage.kernels.geometry import squared_norms
 from preimage.scales import resolve
 
 __all__ = ["Features"]
@@ -25,7 +27,7 @@ class Features:
     show, and they are what a kernel value costs.
     """
 
-    kernel: Radial
+    kernel: Any
     mean: np.ndarray
     basis: np.ndarray
     landmarks: np.ndarray
@@ -41,7 +43,7 @@ class Features:
         kept = int(np.searchsorted(np.cumsum(values), KEPT * total)) + 1
         basis = np.ascontiguousarray(axes[:, :kept], dtype=rows.dtype)
         if kernel.length_scale is None:
-            kernel = replace(kernel, length_scale=float(np.sqrt(SPREAD * total)) or 1.0)
+            kernel = replace(kernel, length_scale=float(np.sqrt(SPREAD * total)) or 1.0)  # type: ignore[type-var]
         coordinates = centred[landmarks] @ basis
         return cls(resolve(kernel, coordinates), mean, basis, coordinates)
 
@@ -61,8 +63,16 @@ class Features:
         return self._values(centred) @ weights[:m] + centred @ weights[m:-1] + weights[-1]
 
     def _values(self, centred: np.ndarray) -> np.ndarray:
-        return self._ready.likewise(centred @ self.basis).values(self._ready)
+        """Kernel values, with the squared distances [u, ‖u‖², 1]·[−2z, 1, ‖z‖²] from one product."""
+        inside = centred @ self.basis
+        values = (
+            np.column_stack([inside, squared_norms(inside), np.ones(len(inside), dtype=inside.dtype)]) @ self._right
+        )
+        for strip in tiles.slices(len(values), tiles.STRIP):
+            values[strip] = self.kernel.evaluate(np.maximum(values[strip], 0, out=values[strip]))
+        return values
 
     @cached_property
-    def _ready(self) -> tiles.Rows:
-        return tiles.Rows.ready(self.kernel, self.landmarks)
+    def _right(self) -> np.ndarray:
+        ones = np.ones(len(self.landmarks), dtype=self.landmarks.dtype)
+        return np.ascontiguousarray(np.column_stack([-2 * self.landmarks, ones, squared_norms(self.landmarks)]).T)

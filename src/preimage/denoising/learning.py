@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage.denoising.examples import Clean, Examples, Noisy
+from preimage.denoising.saturation import Limits, Mending
 from preimage.denoising.stack import Plan, Stack
 from preimage.denoising.stage import Recipe
 from preimage.denoising.views import Images
@@ -16,10 +17,11 @@ from preimage.noise import NoiseLaw
 
 __all__ = ["Learner", "Units"]
 
-PLACES = int(__import__('os').environ.get('NP',200_000))  # at which a stage looks while it is fitted
-COPIES = 6000  # corrupted images that a level learns from, at least, if need be by several copies of each
+PLACES = 150_000  # at which a stage looks while it is fitted
+ENOUGH, MOST_COPIES = 6000, 6  # corrupted images that a level learns from, and how many may be of the same
 JUDGES, JUDGED_POINTS = 300, 80_000  # images, and points in them, that are kept to judge the levels by
 FOLDS = 4
+CAREFUL = 0.95  # of the noise is the most that is taken away on the mean, because some rows speak for all
 POSITION = 0.5  # weight of the coordinates of a place beside what is seen there
 
 
@@ -62,31 +64,34 @@ class Learner:
     windows: bool
     anywhere: bool = False
 
-    def from_noisy(self, images: Images, sigma: float, rng: np.random.Generator) -> Stack:
-        """A stack from images with Gaussian noise; on the mean it takes no more away than that."""
-        judging, teaching = _split(images.shape, rng)
-        judges, teachers = (Noisy.draw(images[chosen], sigma, rng) for chosen in (judging, teaching))
+    def from_noisy(self, images: Images, sigma: float, rng: np.random.Generator, limits: Limits | None = None) -> Stack:
+        """A stack from images with Gaussian noise, cut off at limits; on the mean it takes no more away than that."""
+        trusted = limits.trusted(images, sigma) if limits else np.ones(images.shape[:-1], dtype=bool)
+        useful, trusted = images[_most(trusted)], trusted[_most(trusted)]
+        judging, teaching = _split(useful.shape, rng)
+        judges, teachers = (Noisy.draw(useful[some], sigma, rng, trusted[some]) for some in (judging, teaching))
         fold = _folds(len(teaching), rng)
-        stack = self._fit(lambda: (teachers, fold), judges, rng)
+        stack = self._fit(lambda: (teachers, fold), judges, rng, Mending(limits, sigma) if limits else None)
         some = images[:JUDGES]
         removed = float(np.sqrt(np.mean(np.square(stack(some) - some), dtype=float)))
-        return stack.sharing(min(1.0, sigma / removed)) if removed > 0 else stack
+        return stack.sharing(min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
 
     def from_clean(self, images: Images, noise: Callable, rng: np.random.Generator) -> Stack:
         """A stack from clean images; every level sees them with noise of its own."""
         judging, teaching = _split(images.shape, rng)
-        copies = max(1, round(COPIES / len(teaching)))
+        copies = int(np.clip(round(ENOUGH / len(teaching)), 1, MOST_COPIES))
         truth, fold = np.concatenate([images[teaching]] * copies), np.tile(_folds(len(teaching), rng), copies)
         judges = Clean(images[judging], noise(images[judging], rng))
         return self._fit(lambda: (Clean(truth, noise(truth, rng)), fold), judges, rng)
 
-    def _fit(self, draw: Callable[[], tuple[Examples, np.ndarray]], judges: Examples, rng) -> Stack:
+    def _fit(self, draw: Callable, judges: Examples, rng, mending: Mending | None = None) -> Stack:
         recipe = Recipe(self.kernel, self.n_landmarks, PLACES)
         plan = Plan(
             recipe if self.wholes else None,
             recipe if self.windows else None,
             self.n_levels,
             0.0 if self.anywhere else POSITION,
+            mending,
         )
         return plan.fit(draw, judges, rng)
 
@@ -97,6 +102,12 @@ def _split(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray
     order = rng.permutation(n)
     n_judges = max(1, min(n // 8, JUDGES, JUDGED_POINTS // points))
     return order[:n_judges], order[n_judges:]
+
+
+def _most(trusted: np.ndarray) -> np.ndarray:
+    """Which images have enough points to learn from; the best two at least."""
+    share = trusted.reshape(len(trusted), -1).mean(axis=1)
+    return (share >= 0.1) | (share >= np.sort(share)[-2:].min())
 
 
 def _folds(n: int, rng: np.random.Generator) -> np.ndarray:

@@ -14,8 +14,8 @@ from preimage.denoising.views import Images, View
 
 __all__ = ["RIDGES", "Moments", "gather"]
 
-RIDGES = tuple(10.0**power for power in range(-7, 1))
-BLOCK = 2048  # places whose features are held at once
+RIDGES = tuple(10.0**power for power in range(-8, 1))
+BLOCK = 1024  # places whose features are held at once; four times as many while moments are gathered
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ def gather(features: Features, view: View, maps: list[Images], examples: Example
     def total(share: np.ndarray):
         squares: np.ndarray | float = 0.0
         cross: np.ndarray | float = 0.0
-        for block in tiles.slices(len(share), BLOCK):
+        for block in tiles.slices(len(share), 4 * BLOCK):
             phi = features(read(share[block]))
             squares = squares + np.asarray(phi.T @ phi, dtype=float)
             cross = cross + np.asarray(examples.moment(features, phi, read, view, share[block]), dtype=float)

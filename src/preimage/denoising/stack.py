@@ -13,31 +13,52 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import gaussian_filter
 
 from preimage import progress
 from preimage.denoising.examples import Examples
+from preimage.denoising.saturation import Mending
 from preimage.denoising.stage import Crossed, Recipe, Stage
 from preimage.denoising.views import Images, Lens, Whole, Windows
 
 __all__ = ["Level", "Plan", "Stack"]
 
 NOISY, NOISY_FIRST = Lens(1.0, 1.0), Lens(1.0, 1.1)
-WHOLE, BELOW = Lens(0.8, 1.8), Lens(3.0, 1.5)
+WHOLE, BLURRED, BELOW = Lens(0.8, 1.8), Lens(1.0, 0.8), Lens(3.0, 1.2)
 WORTH = 0.998  # a level must bring the risk to less than this of what it was
+
+
+@dataclass(frozen=True)
+class Blurred:
+    """Images out of focus: what their surroundings at large look like, where there are no wholes to learn from."""
+
+    widths: tuple[float, ...] = (2.0, 4.0)
+
+    def __call__(self, maps: list[Images]) -> Images:
+        """The last map, blurred by each width."""
+        images = maps[-1]
+        blurs = [gaussian_filter(images, (0, *(width,) * (images.ndim - 2), 0)) for width in self.widths]
+        return np.concatenate(blurs, axis=-1)
+
+    def left_out(self, maps: list[Images], fold: np.ndarray) -> Images:
+        """The same: nothing was fitted."""
+        return self(maps)
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
     """One or two stages, and the risk of what they answer."""
 
-    whole: Crossed | None
+    whole: Crossed | Blurred
     local: Stage | None
     risk: float = float("nan")
+    mending: Mending | None = None
 
     def __call__(self, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> Images:
         """The estimate; ``fold`` for images that the level was fitted on."""
         maps = seen(self.whole, noisy, below, fold)
-        return self.local(maps) if self.local is not None else maps[1]
+        estimate = self.local(maps) if self.local is not None else maps[1]
+        return estimate if self.mending is None else self.mending(noisy, estimate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +105,15 @@ class Plan:
         At most so many; a level that does not lower the risk ends the stack.
     position : float
         Weight of the coordinates of a place.
+    mending : Mending, optional
+        What is done about points where values were cut off.
     """
 
     whole: Recipe | None
     local: Recipe | None
     n_levels: int
     position: float
+    mending: Mending | None = None
 
     def fit(self, draw: Callable[[], tuple[Examples, np.ndarray]], judges: Examples, rng: np.random.Generator) -> Stack:
         """A stack for the examples that ``draw`` returns with their folds, judged on others.
@@ -109,16 +133,18 @@ class Plan:
 
     def _level(self, taught: _Taught, judges: Examples, judged: Images | None, rng: np.random.Generator) -> Level:
         examples, fold, below = taught.examples, taught.fold, taught.below
-        noisy, whole = examples.images, None
+        noisy = examples.images
+        whole: Crossed | Blurred = Blurred()
         if self.whole is not None:
             maps, weights = ([noisy], (1.0,)) if below is None else ([noisy, below], (0.0, 1.0))
             whole = self.whole.crossed(Whole(weights), maps, examples, fold[: examples.n], rng)
         if self.local is None:
             level = Level(whole, None)
             return replace(level, risk=float(judges.risk(level(judges.images, judged)).mean()))
-        view = Windows(_lenses(whole is not None, below is not None), self.position)
+        view = Windows(_lenses(isinstance(whole, Blurred), below is not None), self.position)
         maps, judge_maps = seen(whole, noisy, below, fold), seen(whole, judges.images, judged)
-        return Level(whole, *self.local.judged(view, maps, examples, judge_maps, judges, rng))
+        stage, risk = self.local.judged(view, maps, examples, judge_maps, judges, rng)
+        return Level(whole, stage, risk, self.mending)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +163,13 @@ class _Taught:
         return _Taught(examples, fold, stack(examples.images, fold) if stack.levels else None)
 
 
-def _lenses(has_whole: bool, has_below: bool) -> tuple[Lens, ...]:
+def _lenses(blurred: bool, has_below: bool) -> tuple[Lens, ...]:
     """How the second stage of a level sees its maps."""
-    return (NOISY if has_below else NOISY_FIRST, *(WHOLE,) * has_whole, *(BELOW,) * has_below)
+    return (NOISY if has_below else NOISY_FIRST, BLURRED if blurred else WHOLE, *(BELOW,) * has_below)
 
 
-def seen(whole: Crossed | None, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> list[Images]:
+def seen(whole: Crossed | Blurred, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> list[Images]:
     """The maps that the second stage of a level sees: the noisy images, as wholes, and the estimate below."""
     maps = [noisy] if below is None else [noisy, below]
-    if whole is None:
-        return maps
     answer = whole(maps) if fold is None else whole.left_out(maps, fold)
     return [noisy, answer, *maps[1:]]

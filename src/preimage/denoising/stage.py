@@ -103,9 +103,7 @@ class Recipe:
         """The weights for all ridges, and the stage without any."""
         if isinstance(view, Whole):
             view = Coded.fit(view, examples.points(maps), self.kernel, rng)
-        shape = (examples.n, *maps[0].shape[1:])
-        n = view.places(shape)
-        places = rng.permutation(n)[: self.n_places]
+        places = rng.permutation(examples.places(view))[: self.n_places]
         features = self._features(view, maps, places, rng)
         moments = gather(features, view, maps, examples, places)
         paths = moments.weights(RIDGES, features.n_kernel).astype(maps[0].dtype)

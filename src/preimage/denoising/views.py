@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,7 +24,7 @@ __all__ = ["Coded", "Lens", "View", "Whole", "Windows"]
 Images = np.ndarray
 Reader = Callable[[np.ndarray], np.ndarray]
 
-POINTS, CODES = 1500, 128  # of the kernel PCA through which wholes are seen
+POINTS, CODES = 1000, 128  # of the kernel PCA through which wholes are seen
 PATCH_WIDTH = 1.0  # of the Gaussian weights with which overlapping answers are averaged, in points of an image
 
 
@@ -85,10 +85,10 @@ class Coded:
     def fit(cls, whole: Whole, maps: list[Images], kernel: Radial, rng: np.random.Generator) -> Coded:
         """Kernel PCA of what is seen of some of the images."""
         rows = whole.reader(maps)(rng.permutation(len(maps[0]))[:POINTS])
-        kernel = resolve(replace(kernel, length_scale="mika") if kernel.length_scale is None else kernel, rows)
+        ruled: Any = replace(kernel, length_scale="mika") if kernel.length_scale is None else kernel  # type: ignore
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FewerComponentsWarning)  # few rows have fewer
-            return cls(whole, fit(kernel, rows, min(CODES, len(rows) - 1), rng=rng))
+            return cls(whole, fit(resolve(ruled, rows), rows, min(CODES, len(rows) - 1), rng=rng))
 
     def places(self, shape):
         return self.whole.places(shape)

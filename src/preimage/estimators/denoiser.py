@@ -9,17 +9,17 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import kernels, tiles, validation
-from preimage.denoising import Learner, Stack, Units, cut, small_patches
+from preimage.denoising import Learner, Limits, Stack, Units, cut, small_patches
 from preimage.exceptions import NoiseLevelWarning
 from preimage.kernels import Radial
 from preimage.kernels.base import is_number
 from preimage.noise import GaussianNoise, NoiseLaw, as_noise
-from preimage.noise_level import MOST_COLUMNS, NoiseLevel, noise_level
+from preimage.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
 from preimage.persistence import Persistent
 
 FLOATS = [np.float64, np.float32]
 FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes
-FEWEST_POINTS = 1000
+FEWEST_POINTS, FEWEST_PATCHES = 1000, 20
 BYTES_A_POINT = 200  # of an image, while it is denoised
 DOUBTFUL = 1.1  # a sigma that exceeds what the data show by this factor is warned of
 HEAVY_TAILS = 1.0  # excess kurtosis of what was removed, from which it is no Gaussian noise
@@ -81,7 +81,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
         noise="auto",
         geometry=None,
         kernel="gaussian",
-        n_landmarks=1000,
+        n_landmarks=1200,
         n_stages=4,
         random_state=None,
     ):
@@ -107,6 +107,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
                 self._learn(images, wholes=True, windows=self.geometry is not None)
         return self
 
+    @validation.also_distributed
     def transform(self, X):
         """Rows without noise."""
         check_is_fitted(self)
@@ -140,21 +141,25 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
 
     def _learn(self, images: np.ndarray, wholes: bool, windows: bool, anywhere: bool = False) -> None:
         rng = validation.generator(self.random_state)
-        learner = Learner(self._kernel(), self.n_landmarks, self.n_stages, wholes, windows, anywhere)
+        kernel = self._kernel()
         if windows and images.size < FEWEST_POINTS * images.shape[-1]:
             raise ValueError(
                 f"{images.size // images.shape[-1]} points in all are too few to learn from: give more rows, a larger "
                 "image or a longer signal, or clean examples of more."
             )
-        self.noise_ = self._law(images)
+        limits = Limits.of(images) if windows and self.examples == "noisy" else None
+        wholes = wholes and not limits  # a row is trusted whole or not at all
+        learner = Learner(kernel, self.n_landmarks, self.n_stages, wholes, windows, anywhere)
+        self.noise_ = self._law(images, limits)
         self.units_ = Units.of(images)
         inside = self.units_.inside(images)
         if self.examples == "clean":
             self.stack_ = learner.from_clean(inside, self.units_.noise(self.noise_), rng)
-        elif self.noise_.sigma <= 1e-6 * self.units_.scale:
+        elif (sigma := self.noise_.sigma / self.units_.scale) <= 1e-6:  # type: ignore[attr-defined]
             self.stack_ = Stack(risk=0.0)
         else:
-            self.stack_ = learner.from_noisy(inside, self.noise_.sigma / self.units_.scale, rng)
+            within = limits.within(self.units_) if limits else None
+            self.stack_ = learner.from_noisy(inside, sigma, rng, within)
             some = inside[:: max(1, len(inside) // 100)]
             _warn_of_tails(some - self.stack_(some))
         self.risk_ = max(self.stack_.risk, 0.0) * self.units_.scale**2
@@ -174,7 +179,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
             raise ValueError(f"{kernel!r} has no length scale: use Gaussian(), Matern() or another kernel that has.")
         return kernel
 
-    def _law(self, images: np.ndarray) -> NoiseLaw:
+    def _law(self, images: np.ndarray, limits: Limits | None) -> NoiseLaw:
         """The noise that is to be removed."""
         if self.examples not in ("noisy", "clean"):
             raise ValueError(f'examples must be "noisy" or "clean", not {self.examples!r}.')
@@ -187,14 +192,14 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
                 )
             return _as_law(self.noise)
         if automatic:
-            return GaussianNoise(_level(images, self.geometry).sigma)
+            return GaussianNoise(_level(images, self.geometry, limits).sigma)
         law = _as_law(self.noise)
         if not (isinstance(law, GaussianNoise) and law.clip is None):
             raise ValueError(
                 f"without clean examples only Gaussian noise can be removed, not {law!r}. Give clean examples "
                 "(examples='clean'), or bring the noise to that form: for counts y, 2√(y + 3/8) has σ = 1."
             )
-        _warn_of_doubtful(law.sigma, images, self.geometry)
+        _warn_of_doubtful(law.sigma, images, self.geometry, limits)
         return law
 
 
@@ -225,19 +230,21 @@ def _floating(values, what: str, n_axes: tuple[int, ...]) -> np.ndarray:
     return values if values.dtype in FLOATS else values.astype(float)
 
 
-def _level(images: np.ndarray, geometry) -> NoiseLevel:
-    """The noise level of images, taken from short pieces of them if they are few, or of rows."""
+def _level(images: np.ndarray, geometry, limits: Limits | None) -> NoiseLevel:
+    """The noise level of rows, of images, or of short pieces of images that are few, large or cut off at limits."""
     if geometry is None:
         return noise_level(images.reshape(len(images), -1))
-    if len(images) >= FEWEST_IMAGES and images.shape[-1] == 1 and images[0].size <= MOST_COLUMNS:
+    if not limits and len(images) >= FEWEST_IMAGES and images.shape[-1] == 1 and images[0].size <= MOST_COLUMNS:
         return noise_level(images.reshape(len(images), -1), images.shape[1:-1])
-    return noise_level(*small_patches(images))
+    rows, sides = small_patches(images)
+    inside = limits.inside(rows) if limits else np.ones(len(rows), dtype=bool)
+    return from_flat_patches(rows[inside] if inside.sum() > FEWEST_PATCHES else rows, sides)
 
 
-def _warn_of_doubtful(sigma: float, images: np.ndarray, geometry) -> None:
+def _warn_of_doubtful(sigma: float, images: np.ndarray, geometry, limits: Limits | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoiseLevelWarning)
-        level = _level(images, geometry)
+        level = _level(images, geometry, limits)
     if level.trusted and sigma > DOUBTFUL * level.high:
         _warn(f"the data show noise of {level.sigma:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.")
 

@@ -100,6 +100,7 @@ class KernelKMeans(
         self.approximation = approximation
         self.random_state = random_state
 
+    @validation.also_distributed
     def fit(self, X, y=None, sample_weight=None):
         """Cluster the rows of X (of the kernel matrix X where it is precomputed).
 
@@ -107,7 +108,7 @@ class KernelKMeans(
         """
         with validation.unchanged_on_failure(self):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
-            weights = _sample_weights(sample_weight, X.shape[0])
+            weights = sample_weights(sample_weight, X.shape[0])
             self._check(X, weights)
             self._fit(X, weights, validation.generator(self.random_state))
         return self
@@ -116,10 +117,12 @@ class KernelKMeans(
         """The clusters of the training rows."""
         return self.fit(X, sample_weight=sample_weight).labels_
 
+    @validation.also_distributed
     def predict(self, X):
         """The nearest centroid of every row of X."""
         return self._relative_distances2(self._rows(X)).argmin(axis=1)
 
+    @validation.also_distributed
     def transform(self, X, diagonal=None):
         """Distances in feature space of the rows to the centroids, shape (rows, n_clusters).
 
@@ -153,11 +156,11 @@ class KernelKMeans(
     def _fit(self, X, weights: np.ndarray, rng: np.random.Generator) -> None:
         kept = np.flatnonzero(weights)
         points = X if len(kept) == len(weights) else X[kept]
-        kernel = scales.resolve(kernels.as_kernel(self.kernel), _distinct(scales.spread_rows(points, scales.SAMPLE)))
+        kernel = scales.resolve(kernels.as_kernel(self.kernel), _distinct(scales.spread_rows(points, scales.SAMPLE)[:]))
         if isinstance(kernel, Precomputed):
             kernel, points = Precomputed(X), kept[:, None]
         features_map = self._feature_map(kernel, points, rng)
-        gram = kmeans.gram(kernel, points) if features_map is None else kmeans.Features(features_map(points))
+        gram = kmeans.gram(kernel, points) if features_map is None else _features(features_map, points)
         if self.n_clusters > 1 and kmeans.is_single_point(gram):
             raise ValueError(
                 f"all rows are equal for this kernel, so that there are no {self.n_clusters} clusters among them: "
@@ -198,8 +201,8 @@ class KernelKMeans(
         shares[part.labels, np.arange(len(weights))] = weights / part.masses[part.labels]
         missed = 0.0
         if isinstance(part.gram, kmeans.Features):  # means of features, turned into weights on the landmarks
-            shares = (shares @ part.gram.F) @ features_map.root.T
-            missed = float(weights @ (kernel.diagonal(points) - part.gram.diagonal))
+            shares = part.gram.combine(shares) @ features_map.root.T
+            missed = float(weights @ (part.gram.own - part.gram.diagonal))
             points = features_map.landmarks
         dtype = tiles.value_dtype(points, points)
         self.kernel_ = kernel
@@ -248,7 +251,14 @@ class KernelKMeans(
         return self.n_clusters
 
 
-def _sample_weights(sample_weight, n: int) -> np.ndarray:
+def _features(features_map, points) -> kmeans.Features:
+    """The Gram matrix of explicit features; rows on many machines keep theirs."""
+    if hasattr(points, "features"):
+        return points.features(features_map)
+    return kmeans.Features(features_map(points), features_map.kernel.diagonal(points))
+
+
+def sample_weights(sample_weight, n: int) -> np.ndarray:
     """Weights as floats: 1 each where none are given; a sentence for those that make no sense."""
     if sample_weight is None:
         return np.ones(n)

@@ -104,26 +104,29 @@ class KernelPCA(
         self.center = center
         self.random_state = random_state
 
+    @validation.also_distributed
     def fit(self, X, y=None):
         """Find the leading components of the rows of X (of the kernel matrix X where it is precomputed).
 
-        X is a matrix, dense or sparse, a memmap, the path of an .npy file, or :class:`preimage.Chunks`; chunks need an
-        approximation. If it fails or is interrupted, the estimator stays as it was.
+        X is a matrix, dense or sparse, a memmap, the path of an .npy file, :class:`preimage.Chunks` or a Dask array;
+        chunks need an approximation. If it fails or is interrupted, the estimator stays as it was.
         """
         self._fit(X)
         return self
 
+    @validation.also_distributed
     def fit_transform(self, X, y=None):
         """Fit, and return the codes of the training rows (where it is exact, no kernel is evaluated again)."""
         self._fit(X)
         model = self.decomposition_
         return model.training_codes.copy() if isinstance(model, Exact) else self.transform(X)
 
+    @validation.also_distributed
     def transform(self, X, out=None):
         """Codes of the rows of X: their coordinates along the components.
 
         Rows may come from a memmap, the path of an .npy file or :class:`preimage.Chunks`, and the codes of any rows may
-        go to the .npy file ``out``, which is then returned as a memmap.
+        go to the .npy file ``out``, which is then returned as a memmap. For a Dask array the codes are a lazy one.
         """
         if out is not None or chunks.is_streamed(X):
             return self._transform_stream(X, out)
@@ -135,6 +138,7 @@ class KernelPCA(
         X = self._rows(X)
         return self.decomposition_.expand(self.decomposition_.codes(X))
 
+    @validation.also_distributed
     def score_samples(self, X, diagonal=None):
         """Minus the squared distance ‖φ(x) − Pφ(x)‖² to the subspace: low for what is unlike the training rows.
 

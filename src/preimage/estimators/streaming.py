@@ -111,14 +111,15 @@ class StreamingMixin:
         moments = approximate.accumulate(feature_map, [X], total=X.shape[0])
         self._adopt_moments(feature_map, moments, _some(X, rng), rng)
 
-    def _prepare(self, X, rng: np.random.Generator):
+    def _prepare(self, X, rng: np.random.Generator, scaled_by=None):
+        """The feature map for the rows of X; rules for length scales look at ``scaled_by`` where X is not at hand."""
         approximation, kernel = features.as_approximation(self.approximation), kernels.as_kernel(self.kernel)
         approximation.check(kernel)
         validation.check_kernel_takes(kernel, X)
         self._check_way_back(kernel)
         if isinstance(approximation, RandomFourier):
             preimages.refuse_explicit(self._method(kernel, "denoise"))
-        return approximation.prepare(scales.resolve(kernel, X), X, rng)
+        return approximation.prepare(scales.resolve(kernel, X if scaled_by is None else scaled_by), X, rng)
 
     def _adopt_moments(self, feature_map, moments, sample, rng) -> None:
         n, kernel = moments.n, feature_map.kernel

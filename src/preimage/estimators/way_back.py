@@ -29,6 +29,7 @@ class WayBackMixin:
     _seed: int
     _rows: Callable[[Any], Any]
 
+    @validation.also_distributed
     def inverse_transform(self, Z):
         """Points of input space for rows of codes.
 
@@ -40,6 +41,7 @@ class WayBackMixin:
             raise ValueError(f"Z has {Z.shape[1]} columns, but this model has {self.n_components_} components.")
         return self._bring_back(Z, "decode")
 
+    @validation.also_distributed
     def denoise(self, X, *, outlier_scale=None, n_rounds=10):
         """The rows of X projected onto the subspace and brought back to input space.
 
@@ -64,6 +66,7 @@ class WayBackMixin:
             X = damp_outliers(self._filter("denoise"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
         return self._bring_back(self.decomposition_.codes(X), "denoise", starts=X)
 
+    @validation.also_distributed
     def impute(self, X, *, n_rounds=5):
         """The rows of X with their NaN entries filled; observed entries stay as they are.
 

@@ -1,0 +1,279 @@
+"""How much noise everybody removes: ``Denoiser`` beside what a user could install.
+
+    python benchmarks/denoising.py [--only PART] [--methods NAME …] [--protocols NAME …] [--seconds 100] [--quick]
+                                   [--markdown] [--json FILE] [--with FILE …]
+
+protocols    the protocols of ``protocols.py``, mean SNR in dB over the test rows of three noises, and seconds of CPU
+             time to fit (choice of settings included) and to clean all test rows once. Peers choose by the true error
+             on training rows set aside; in P5, where nothing is clean, by Stein's estimate. P2 is one model a class.
+             Networks train for ``--seconds`` of CPU time, in P2 a tenth of it a class, and see one draw of P5. BM3D,
+             which takes a second an image, has every tenth image of one noise.
+photographs  scikit-learn's two, alone. Peers are told σ, and each has that of a few settings with the least true error.
+signals      a minute and half a minute of joined heartbeats, alone, and peers as for photographs.
+table        tables of scikit-learn, standardised, alone.
+
+A full run takes hours; parts of it can be run one by one with ``--json`` and shown together with ``--with``.
+"""
+
+import argparse
+import json
+import time
+import warnings
+
+import denoising_filters as filters
+import numpy as np
+from denoising_peers import Task, peers, wiener
+from protocols import NAMES, load, snr
+from sklearn.datasets import load_breast_cancer, load_sample_image, load_wine
+
+from preimage import Denoiser
+from preimage.datasets import load_mitbih
+from preimage.exceptions import PreimageWarning
+from preimage.noise import GaussianNoise
+
+PARTS = ("protocols", "photographs", "signals", "table")
+TITLES = dict(zip(NAMES, ("P1 σ.25", "P1 σ.5", "P1 s&p", "P2 G", "P2 s&p", "P3", "P4 ECG", "P5"), strict=True))
+QUICK = ("noisy input", "linear PCA", "linear Wiener filter", "k nearest neighbours", "wavelets", "Denoiser")
+SIGMAS, PICTURE_FILE = (0.05, 0.1, 0.2), 0.1
+RATE, BEAT_ENDS = 360, 5
+TABLE_SIGMA = 0.5
+
+
+class Figures:
+    """Figures of one part, by method and case; printed and written as they come."""
+
+    def __init__(self, part, options, report):
+        self.options, self.report, self.rows = options, report, report.setdefault(part, {})
+
+    def wanted(self, method):
+        return not self.options.methods or method in self.options.methods
+
+    def add(self, method, case, value, fit=None, apply=None):
+        self.rows.setdefault(method, {})[case] = {"dB": value, "fit": fit, "apply": apply}
+        if not self.options.markdown:
+            times = "" if fit is None else f"   fit {fit:7.1f} s"
+            times += "" if apply is None else f"   apply {apply:7.2f} s"
+            print(f"{case:26}{method:30}" + ("      –" if value is None else f"{value:7.2f} dB{times}"), flush=True)
+        if self.options.json:
+            with open(self.options.json, "w") as file:
+                json.dump(self.report, file, indent=1)
+
+
+def protocols(figures):
+    """Every peer on every protocol."""
+    options = figures.options
+    for name in options.protocols or NAMES:
+        protocol = load(name)
+        for method, peer in peers(options.seconds).items():
+            if figures.wanted(method) and (not options.quick or method in QUICK):
+                figures.add(method, TITLES[name], *measured(method, peer, protocol, 1 if options.quick else 3))
+
+
+def measured(method, peer, protocol, draws):
+    """The mean SNR, and the seconds of a fit and of cleaning all test rows once."""
+    found, fit, apply, n_fits = [], 0.0, 0.0, 0
+    for task, tests in tasks(protocol, *reduced(method, protocol, draws)):
+        start = time.process_time()
+        denoise = peer(task)
+        if denoise is None:
+            return (None,)
+        middle, n_fits = time.process_time(), n_fits + 1
+        fit += middle - start
+        found += [snr(clean, denoise(noisy)) for clean, noisy in tests]
+        apply += (time.process_time() - middle) / len(tests)
+    rounds = n_fits if protocol.name == "P5" else 1
+    return float(np.mean(found)), fit / rounds, apply / rounds
+
+
+def reduced(method, protocol, draws):
+    """How many noises, and every how manieth test row."""
+    if method == "BM3D":
+        return 1, 10
+    return (1 if protocol.name == "P5" and method in ("MLP", "U-Net") else draws), 1
+
+
+def tasks(protocol, draws, every):
+    """Tasks with their tests, pairs of clean and noisy rows: one task, one a class in P2, one a draw in P5."""
+    tested = np.arange(0, len(protocol.test), every)
+    if protocol.name == "P5":
+        for noisy, test in list(zip(protocol.noisy_trains, protocol.noisy_tests, strict=True))[:draws]:
+            yield Task.from_noisy(noisy, protocol.val, protocol.shape), [(protocol.test[tested], test[tested])]
+        return
+    by_class = protocol.name.startswith("P2")
+    for digit in range(10) if by_class else [None]:
+        own = protocol.train_labels == digit if by_class else np.ones(len(protocol.train), bool)
+        rows = tested[protocol.test_labels[tested] == digit] if by_class else tested
+        judging = np.flatnonzero(np.isin(np.flatnonzero(own), protocol.val))
+        task = Task(protocol.train[own], judging, protocol.noise, protocol.shape, share=0.1 if by_class else 1)
+        yield task, [(protocol.test[rows], noisy[rows]) for noisy in protocol.noisy_tests[:draws]]
+
+
+def photographs(figures):
+    """Both photographs, grey and in colour, with white noise; and once as a picture file would hold them."""
+    for name in ("china", "flower")[: 1 if figures.options.quick else 2]:
+        colour = load_sample_image(f"{name}.jpg") / 255
+        for kind, clean in (("grey", colour.mean(axis=2)), ("colour", colour)):
+            for sigma in SIGMAS:
+                noisy = clean + sigma * np.random.default_rng(0).standard_normal(clean.shape)
+                _alone(figures, f"{name} {kind} {sigma:g}", clean, noisy, sigma, filters.SETTINGS, psnr)
+                if sigma == PICTURE_FILE:
+                    held = np.round(np.clip(noisy, 0, 1) * 255) / 255
+                    _alone(figures, f"{name} {kind} {sigma:g} 8 bit", clean, held, sigma, filters.SETTINGS, psnr)
+
+
+def psnr(clean, denoised):
+    """10 log₁₀ of 1 over the mean squared error, pixels clipped to [0, 1]."""
+    return float(-10 * np.log10(np.square(np.clip(denoised, 0, 1) - clean).mean()))
+
+
+def signals(figures):
+    """Joined heartbeats with white noise."""
+    for seconds in (60, 30):
+        clean = heartbeats(seconds)
+        for level in (6, 12):
+            sigma = float(np.sqrt(np.square(clean).mean() / 10 ** (level / 10)))
+            noisy = clean + sigma * np.random.default_rng(0).standard_normal(clean.shape)
+            column = f"{seconds} s at {level} dB"
+            _alone(figures, column, clean, noisy, sigma, filters.SIGNAL_SETTINGS, _signal_snr)
+
+
+def heartbeats(seconds):
+    """Beats of a recording end to end, each without the line through its ends, so that they join."""
+    beats = load_mitbih().X.astype(float)
+    length = beats.shape[1]
+    left, right = (beats[:, part].mean(axis=1, keepdims=True) for part in (slice(BEAT_ENDS), slice(-BEAT_ENDS, None)))
+    flat = beats - left - (right - left) * np.linspace(0, 1, length)
+    return flat[: -(-seconds * RATE // length)].ravel()[: seconds * RATE]
+
+
+def _signal_snr(clean, denoised):
+    return snr(clean.reshape(1, -1), denoised.reshape(1, -1))
+
+
+def _alone(figures, column, clean, noisy, sigma, settings, score):
+    """One image or signal: the filters at their best, and ours."""
+    if figures.wanted("noisy input"):
+        figures.add("noisy input", column, score(clean, noisy))
+    for name, (apply, choices) in settings.items():
+        if figures.wanted(name) and not (figures.options.quick and name == "BM3D"):
+            figures.add(name, column, *_oracle(name, apply, choices, noisy, sigma, clean, score))
+    if figures.wanted("Denoiser"):
+        start, ours = time.process_time(), Denoiser(random_state=0)
+        denoised = ours.denoise_image(noisy) if noisy.ndim > 1 else ours.denoise_signal(noisy)
+        figures.add("Denoiser", column, score(clean, denoised), apply=time.process_time() - start)
+
+
+def _oracle(name, apply, choices, noisy, sigma, clean, score):
+    """The best figure of a filter, and the seconds that this one setting takes."""
+    if not filters.installed(name):
+        return (None,)
+    best = filters.oracle(apply, choices, noisy, sigma, clean)[1] if len(choices) > 1 else choices[0]
+    start = time.process_time()
+    denoised = apply(noisy, sigma, best)
+    return score(clean, denoised), None, time.process_time() - start
+
+
+def table(figures):
+    """Standardised tables with white noise: linear PCA with the components of the least true error, and ours."""
+    for name, data in (("breast cancer", load_breast_cancer()), ("wine", load_wine())):
+        clean = (data.data - data.data.mean(axis=0)) / data.data.std(axis=0)
+        draws = [np.random.default_rng(draw).standard_normal(clean.shape) for draw in range(3)]
+        for method, denoise in TABLE_METHODS.items():
+            if figures.wanted(method):
+                start = time.process_time()
+                found = [_signal_snr(clean, denoise(clean + TABLE_SIGMA * draw, clean)) for draw in draws]
+                seconds = (time.process_time() - start) / len(draws)
+                figures.add(method, f"{name} {TABLE_SIGMA:g}", float(np.mean(found)), apply=seconds)
+
+
+def _wiener(noisy, clean):
+    task = Task(noisy, np.arange(0), GaussianNoise(TABLE_SIGMA), (noisy.shape[1],), blind=True)
+    return wiener(task)(noisy)
+
+
+def _best_pca(noisy, clean):
+    mean = noisy.mean(axis=0)
+    axes = np.linalg.svd(noisy - mean, full_matrices=False)[2]
+    answers = [mean + (noisy - mean) @ axes[:q].T @ axes[:q] for q in range(1, len(axes) + 1)]
+    return min(answers, key=lambda answer: float(np.square(answer - clean).mean()))
+
+
+TABLE_METHODS = {
+    "noisy input": lambda noisy, clean: noisy,
+    "linear PCA, oracle": _best_pca,
+    "linear Wiener filter, told σ": _wiener,
+    "Denoiser": lambda noisy, clean: Denoiser(random_state=0).fit_transform(noisy),
+    "Denoiser, told σ": lambda noisy, clean: Denoiser(noise=TABLE_SIGMA, random_state=0).fit_transform(noisy),
+}
+
+
+def show(part, figures, markdown):
+    """The figures of a part as a table of dB and one of seconds: methods as rows for protocols, else as columns."""
+    cases = list(dict.fromkeys(case for row in figures.values() for case in row))
+    for what, text in (("dB", _decibels), ("seconds", _seconds)):
+        cells = {method: {case: text(row.get(case)) for case in cases} for method, row in figures.items()}
+        cells = {method: row for method, row in cells.items() if any(row.values())}
+        if part != "protocols":
+            cells = {case: {method: row[case] for method, row in cells.items()} for case in cases}
+        _print_table(f"{part}, {what}", cells, markdown)
+
+
+def _decibels(cell):
+    return "" if cell is None else "–" if cell["dB"] is None else f"{cell['dB']:.2f}".replace("-", "−")
+
+
+def _seconds(cell):
+    if cell is None or cell["apply"] is None:
+        return ""
+    return " + ".join(
+        f"{cell[what]:.2g}" if cell[what] < 10 else f"{cell[what]:.0f}"
+        for what in ("fit", "apply")
+        if cell[what] is not None
+    )
+
+
+def _print_table(title, cells, markdown):
+    columns = list(next(iter(cells.values()), {}))
+    print(f"\n{title}\n")
+    if markdown:
+        print("| | " + " | ".join(columns) + " |\n|" + " --- |" * (len(columns) + 1))
+        for name, row in cells.items():
+            print(f"| {name} | " + " | ".join(row.values()) + " |")
+        return
+    widths = [max(len(column), *(len(row[column]) for row in cells.values())) + 2 for column in columns]
+    print(f"{'':30}" + "".join(f"{column:>{width}}" for column, width in zip(columns, widths, strict=True)))
+    for name, row in cells.items():
+        print(f"{name:30}" + "".join(f"{value:>{width}}" for value, width in zip(row.values(), widths, strict=True)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--methods", nargs="+", help="these alone")
+    parser.add_argument("--protocols", nargs="+", choices=NAMES)
+    parser.add_argument("--seconds", type=float, default=100, help="of CPU time for a network")
+    parser.add_argument("--quick", action="store_true", help="few peers, one draw")
+    parser.add_argument("--markdown", action="store_true", help="print tables only, ready to paste")
+    parser.add_argument("--json", help="write the figures to this file")
+    parser.add_argument("--with", dest="earlier", nargs="+", default=[], help="files of earlier runs, shown together")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", PreimageWarning)
+    report = {}
+    for path in options.earlier:
+        with open(path) as file:
+            take_in(report, json.load(file))
+    for part in [options.only] if options.only else [] if options.earlier else PARTS:
+        globals()[part](Figures(part, options, report))
+    for part, figures in report.items():
+        show(part, figures, options.markdown)
+
+
+def take_in(report, other):
+    """Put figures of another run among those of a report."""
+    for part, figures in other.items():
+        for method, row in figures.items():
+            report.setdefault(part, {}).setdefault(method, {}).update(row)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Values cut off at the ends of their range, as picture files do: there the noise is not what it is elsewhere.
+
+Stein's identity holds for a point whatever the rest of the image decides, so that points may be left out by what is
+around them, but not by their own noisy value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import gaussian_filter, uniform_filter
+from scipy.special import ndtr
+
+from preimage.denoising.views import Images
+
+__all__ = ["Limits", "Mending"]
+
+SHARE = 0.003  # of all values at one end of the range, from which they have been cut off there
+MARGIN = 2.0  # standard deviations of the noise that surroundings keep from an end
+BLUR, REACH = (
+    1.5,
+    4.0,
+)  # width of the mean that stands in for an estimate, and how far from a limit values are bent by it, in σ
+AROUND, WITHIN = {1: 15, 2: 7}, {1: 5, 2: 3}  # sides of the surroundings of a point and of the hole in them
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The range that values were cut off at; an end is infinite where they were not."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, images: Images) -> Limits:
+        """An end of the range is a limit where so many values lie exactly on it."""
+        low, high = float(images.min()), float(images.max())
+        if low == high:
+            return cls(-np.inf, np.inf)
+        return cls(
+            low if np.mean(images == low) > SHARE else -np.inf, high if np.mean(images == high) > SHARE else np.inf
+        )
+
+    def __bool__(self) -> bool:
+        return bool(np.isfinite(self.low) or np.isfinite(self.high))
+
+    def within(self, units) -> Limits:
+        """The same limits in other units."""
+        return Limits(*((end - units.offset) / units.scale for end in (self.low, self.high)))
+
+    def inside(self, rows: np.ndarray) -> np.ndarray:
+        """Which rows hold no value that was cut off."""
+        return (rows.min(axis=1) > self.low) & (rows.max(axis=1) < self.high)
+
+    def trusted(self, images: Images, sigma: float) -> np.ndarray:
+        """Points whose surroundings, patch of their own left out, stay clear of the limits; one value a point."""
+        ring = self._ring(images)
+        return (ring > self.low + MARGIN * sigma) & (ring < self.high - MARGIN * sigma)
+
+    def _ring(self, images: Images) -> np.ndarray:
+        n_axes = images.ndim - 2
+        around, within = AROUND[n_axes] ** n_axes, WITHIN[n_axes] ** n_axes
+        means = images.mean(axis=-1, dtype=np.float32)
+        wide, narrow = (
+            uniform_filter(means, (0, *(side[n_axes],) * n_axes), mode="mirror") for side in (AROUND, WITHIN)
+        )
+        return (around * wide - within * narrow) / (around - within)
+
+
+@dataclass(frozen=True)
+class Mending:
+    """At points that cannot be trusted, what the mean of their surroundings was before values were cut off.
+
+    A mean m of values min(max(x + σε, low), high) is taken for that of ever so many of them, and solved for x.
+    """
+
+    limits: Limits
+    sigma: float
+
+    def __call__(self, noisy: Images, estimate: Images) -> Images:
+        """The estimate, mended."""
+        means = gaussian_filter(noisy, (0, *(BLUR,) * (noisy.ndim - 2), 0))
+        return np.where(self.limits.trusted(noisy, self.sigma)[..., None], estimate, self.undone(means))
+
+    def undone(self, means: np.ndarray) -> np.ndarray:
+        """The x of E min(max(x + σε, low), high)."""
+        ends = [end for end in (self.limits.low, self.limits.high) if np.isfinite(end)]
+        x = np.unique([end + self.sigma * np.linspace(-REACH, REACH, 200) for end in ends])
+        found = np.interp(means, self.mean(x), x)
+        found = np.where((means > x[0]) & (means < x[-1]), found, means)
+        return np.clip(found, self.limits.low, self.limits.high).astype(means.dtype)
+
+    def mean(self, x: np.ndarray) -> np.ndarray:
+        """E min(max(x + σε, low), high) = x + σ h((low − x)/σ) − σ h((x − high)/σ), h(t) = E max(t − ε, 0)."""
+        return x + self.sigma * (
+            _excess((self.limits.low - x) / self.sigma) - _excess((x - self.limits.high) / self.sigma)
+        )
+
+
+def _excess(t: np.ndarray) -> np.ndarray:
+    """E max(t − ε, 0) = tΦ(t) + φ(t) of a standard Gaussian ε."""
+    finite = np.maximum(t, -40.0)
+    return finite * ndtr(finite) + np.exp(-0.5 * finite**2) / np.sqrt(2 * np.pi)

@@ -1,0 +1,107 @@
+"""What a fitted model says of the rows of a Dask array: lazy Dask arrays of known shapes."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from preimage.approximate import Approximate, Spectral
+from preimage.distributed import cluster
+from preimage.distributed.rows import checked, checked_block, floating
+from preimage.exceptions import NothingFilteredWarning
+from preimage.validation import warn
+
+ONE_NUMBER = {"predict": np.dtype(np.int64), "score_samples": None}  # methods that say one number a row, and its type
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A method of a fitted model with its options, for every chunk."""
+
+    model: Any
+    method: str
+    options: dict[str, Any]
+    dtype: np.dtype
+    working_memory: float
+
+    def __call__(self, block: np.ndarray, number: int, expected: np.dtype) -> np.ndarray:
+        """The answer for a chunk, by a copy of the model: methods note how it went, and threads share the model."""
+        block = checked_block(block, number, expected, nan=self.method == "impute")
+        if not len(block):
+            return self._nothing(block.shape[1])
+        with cluster.as_one_of_many(self.working_memory):
+            answer = getattr(copy(self.model), self.method)(block, **self.options)
+        return np.asarray(answer).astype(self.dtype, copy=False)
+
+    def _nothing(self, n_columns: int) -> np.ndarray:
+        width = answer_width(self.model, self.method, n_columns)
+        return np.empty((0,) if width is None else (0, width), self.dtype)
+
+
+def lazy(model, method: str, X, **options: Any):
+    """The answers of a method to the rows of a Dask array, as another."""
+    check_is_fitted(model)
+    array = checked(X)
+    _check(model, method, array, options)
+    dtype, width = _dtype(model, method, array.dtype), answer_width(model, method, array.shape[1])
+    question = Question(slim(model), method, options, dtype, cluster.budget())
+    return da.map_blocks(
+        _ask,
+        array,
+        question=dask.delayed(question, traverse=False),  # in the graph once, so that the array needs no client's data
+        expected=array.dtype,
+        dtype=dtype,
+        meta=np.empty((0,) if width is None else (0, 0), dtype),
+        **({"drop_axis": 1} if width is None else {"chunks": (array.chunks[0], (width,))}),
+    )
+
+
+def answer_width(model, method: str, n_columns: int) -> int | None:
+    """Columns of the answer; None where it is one number a row."""
+    if method in ONE_NUMBER:
+        return None
+    if method == "inverse_transform":
+        return model.n_features_in_
+    return getattr(model, "_n_features_out", n_columns) if method == "transform" else n_columns
+
+
+def slim(model):
+    """A copy without what only a further fit needs, which is most of a model on landmarks."""
+    small, fitted = copy(model), getattr(model, "decomposition_", None)
+    vars(small).pop("last_preimages_", None)
+    if isinstance(fitted, Approximate):
+        features = fitted.features if isinstance(fitted, Spectral) else None
+        small.decomposition_ = replace(fitted, moments=None, features=features)
+    return small
+
+
+def _check(model, method: str, array, options: dict[str, Any]) -> None:
+    coded = method == "inverse_transform"
+    width, what = (model.n_components_, "components") if coded else (model.n_features_in_, "columns")
+    if array.shape[1] != width:
+        raise ValueError(f"the Dask array has {array.shape[1]} columns, and this model has {width} {what}.")
+    for name in ("out", "diagonal"):
+        if options.get(name) is not None:
+            raise ValueError(f"{name} is for rows in memory; what is said of a Dask array is a lazy one.")
+    if method == "denoise" and model.decomposition_.is_complete:
+        warn(
+            "all components are kept, so the projection filters nothing: choose n_components to denoise.",
+            NothingFilteredWarning,
+        )
+
+
+def _dtype(model, method: str, given) -> np.dtype:
+    if ONE_NUMBER.get(method) is not None:
+        return ONE_NUMBER[method]  # type: ignore[return-value]
+    fitted = getattr(model, "decomposition_", None)
+    return floating(given) if fitted is None else np.result_type(floating(given), fitted.alphas.dtype)
+
+
+def _ask(block, question: Question, expected, block_id=None):
+    return question(block, block_id[0], expected)

@@ -1,0 +1,188 @@
+"""The scheduler that does the work: an active client where there is one, else the threads of this process.
+
+Dask schedules, moves data and repeats what a lost worker had done. What is here says once, in a sentence, what Dask
+could not repair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import dask
+from dask.callbacks import Callback
+from distributed import Client, get_worker, wait
+from distributed.client import ClosedClientError
+from distributed.comm import CommClosedError
+from distributed.scheduler import KilledWorker
+from sklearn import config_context, get_config
+
+from preimage import progress, tiles
+from preimage.exceptions import ClusterError
+
+FAN = 8  # parts that are added in one step of a tree
+TOPIC = "preimage-rows"
+POLL = 0.2  # seconds between two looks at how far the work is
+CONNECT = 10.0  # seconds until a scheduler must have answered
+
+
+def active_client() -> Client | None:
+    """The client that Dask would use here; None where it would use threads."""
+    client = getattr(dask.base.get_scheduler(), "__self__", None)
+    return client if isinstance(client, Client) else None
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """All work inside on the cluster of the scheduler at ``address``; on local threads where it is None."""
+    if address is None:
+        yield
+        return
+    try:
+        with dask.config.set({"distributed.comm.timeouts.connect": CONNECT}):
+            client = Client(address, timeout=CONNECT)
+    except (OSError, ValueError, TypeError) as error:
+        raise ClusterError(f"no Dask scheduler answers at {address}: start it first, or check the address.") from error
+    with client:
+        yield
+
+
+def check_workers() -> None:
+    """Refuse a cluster that has nobody to do the work."""
+    client = active_client()
+    if client is None:
+        return
+    with _told():
+        if not client.nthreads():
+            raise ClusterError(
+                "the Dask cluster has no workers: start some, and wait for them by client.wait_for_workers(1)."
+            )
+
+
+def once(thing: Any) -> Any:
+    """A thing that many tasks need, as a task of its own: it is sent once, and repeated where a worker is lost.
+
+    Data that are scattered instead would be gone with the worker that holds them.
+    """
+    client = active_client()
+    if client is None:
+        return dask.delayed(thing, traverse=False)
+    with _told(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+        return client.submit(_same, thing, pure=False)
+
+
+def compute(*things: Any, total: int | None = None) -> tuple:
+    """The values of lazy things, with progress over ``total`` rows where tasks tell it (see :func:`tell`)."""
+    client = active_client()
+    with _told():
+        if client is None:
+            return _by_threads(things, total)
+        if total is None or not progress.is_listened_to():
+            return dask.compute(*things)
+        return _watched(client, things, total)
+
+
+def keep(things: Sequence[Any]) -> list:
+    """Lazy things computed, and left where they are."""
+    with _told():
+        return list(dask.persist(*things))
+
+
+def tree(parts: Sequence[Any], add: Callable[[list], Any]) -> Any:
+    """The sum of lazy parts, in their order, as a tree."""
+    adding, level = dask.delayed(add, pure=False), list(parts)
+    while len(level) > 1:
+        level = [adding(level[i : i + FAN]) if i + 1 < len(level) else level[i] for i in range(0, len(level), FAN)]
+    return level[0]
+
+
+def n_threads() -> int:
+    """How many tasks run at once."""
+    client = active_client()
+    return tiles.n_threads() if client is None else sum(client.nthreads().values())
+
+
+def budget() -> float:
+    """The caller's memory budget in MiB, which goes along with the work."""
+    return get_config()["working_memory"]
+
+
+@contextmanager
+def as_one_of_many(working_memory: float) -> Iterator[None]:
+    """What a task runs in: one thread, because Dask fills the others, the caller's memory budget, and no listener."""
+    with tiles.single_threaded(), config_context(working_memory=working_memory), progress.listen(_unheard):
+        yield
+
+
+def tell(n_rows: int) -> None:
+    """Say, from inside a task on a worker, that rows are done."""
+    with suppress(ValueError):  # where it is a thread of this process, and no worker
+        get_worker().log_event(TOPIC, n_rows)
+
+
+def _unheard(stage: str, done: float, total: float | None) -> None:
+    """Nothing: the caller counts rows itself."""
+
+
+def _same(thing: Any) -> Any:
+    return thing
+
+
+def _by_threads(things: tuple, total: int | None) -> tuple:
+    done = 0
+
+    def count(key: Any, value: Any, *rest: Any) -> None:
+        nonlocal done
+        told = getattr(value, "n_told", 0)
+        done += told
+        if total is not None and told:
+            progress.report("rows", min(done, total), total)
+
+    with tiles.single_threaded_blas(), Callback(posttask=count):
+        return dask.compute(*things)
+
+
+def _watched(client: Client, things: tuple, total: int) -> tuple:
+    """The same on a cluster, where workers tell how far they are; work that is done twice counts once."""
+    told = [0]
+
+    def add(event: tuple) -> None:
+        told[0] += int(event[1])
+
+    client.subscribe_topic(TOPIC, add)
+    try:
+        futures = client.compute(list(things))
+        waiting = True
+        while waiting:
+            waiting = _still_waiting(futures)
+            progress.report("rows", min(told[0], total), total)
+        return tuple(client.gather(futures))
+    finally:
+        client.unsubscribe_topic(TOPIC)
+
+
+def _still_waiting(futures: list) -> bool:
+    try:
+        wait(futures, timeout=POLL)
+    except TimeoutError:
+        return True
+    return False
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What Dask cannot repair, as a sentence."""
+    try:
+        yield
+    except KilledWorker as error:
+        raise ClusterError(
+            "one of the chunks has brought several workers down, mostly because it does not fit their memory: make "
+            "the chunks smaller by X.rechunk, or take workers with more memory."
+        ) from error
+    except (CommClosedError, CancelledError, ClosedClientError, TimeoutError) as error:
+        raise ClusterError(
+            "the connection to the Dask scheduler was lost, and the work with it: start the cluster again, connect, "
+            "and repeat the call."
+        ) from error

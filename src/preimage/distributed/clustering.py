@@ -1,0 +1,104 @@
+"""Kernel k-means on explicit features that stay on the workers; labels and sums are with the caller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask
+import numpy as np
+import scipy.sparse as sp
+
+from preimage import tiles, validation
+from preimage.distributed import cluster
+from preimage.kmeans import Features
+
+
+class SpreadFeatures(Features):
+    """FFᵀ for features F of the rows of a Dask array, in the chunks of the array.
+
+    A product V ↦ F(FᵀV) sends V in its chunks, which is sparse where it stands for labels, and brings n × k numbers
+    back.
+    """
+
+    def __init__(self, rows: Any, features_map: Any):
+        self.rows, self.map = rows, features_map
+        job = cluster.once(features_map)
+        self.chunks = cluster.keep(rows.map(_features, features_map=job, working_memory=cluster.budget()))
+        self.starts = np.append(rows.starts[rows.sizes > 0], rows.shape[0])
+        found = cluster.compute(*(_diagonals(chunk) for chunk in self.chunks))
+        self.diagonal = np.concatenate([diagonal for diagonal, _ in found])
+        self.own = np.concatenate([own for _, own in found])
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        different, back = np.unique(which, return_inverse=True)
+        return self._times(self.map(self.rows[different])[back].T)
+
+    def product(self, V: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        numbers = np.arange(len(self.diagonal)) if rows is None else rows
+        order = np.argsort(numbers, kind="stable")
+        return self._times(self._weighted(V[order], numbers[order]))
+
+    def combine(self, shares: np.ndarray) -> np.ndarray:
+        return self._weighted(shares.T, np.arange(shares.shape[1])).T
+
+    def _times(self, M: np.ndarray) -> np.ndarray:
+        """F M."""
+        shared = cluster.once(np.ascontiguousarray(M))
+        return np.concatenate(cluster.compute(*(_times(chunk, shared) for chunk in self.chunks)))
+
+    def _weighted(self, V: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Σ fᵢvᵢᵀ over rows with these ascending numbers."""
+        cuts = np.searchsorted(numbers, self.starts)
+        parts = [
+            _transposed_times(chunk, numbers[i:j] - first, sp.csr_matrix(V[i:j]))
+            for chunk, first, i, j in zip(self.chunks, self.starts, cuts, cuts[1:], strict=False)
+            if j > i
+        ]
+        return cluster.compute(cluster.tree(parts, _sum))[0]
+
+
+def fit(estimator, X, y=None, sample_weight=None) -> None:
+    """Fit a kernel k-means through landmarks."""
+    from preimage.distributed.rows import Rows
+    from preimage.estimators.kernel_kmeans import sample_weights
+
+    rows = Rows.of(X)
+    if estimator.approximation is None:
+        raise ValueError("exact kernel k-means needs all rows at once: give approximation=1000 to fit a Dask array.")
+    if not isinstance(estimator.init, str):
+        raise ValueError('seeds are drawn on the cluster: give init="k-means++" or "random" to fit a Dask array.')
+    weights = sample_weights(sample_weight, rows.shape[0])
+    if not weights.all():
+        raise ValueError("rows of weight 0 have no part in the clustering: leave them out of the Dask array.")
+    cluster.check_workers()
+    estimator.n_features_in_ = rows.shape[1]
+    vars(estimator).pop("feature_names_in_", None)
+    estimator._check(rows, weights)
+    estimator._fit(rows, weights, validation.generator(estimator.random_state))
+
+
+def _features(block: np.ndarray, number: int, features_map, working_memory: float) -> tuple[np.ndarray, np.ndarray]:
+    with cluster.as_one_of_many(working_memory):
+        return features_map(block), np.asarray(features_map.kernel.diagonal(block))
+
+
+@dask.delayed(pure=False)
+def _diagonals(chunk) -> tuple[np.ndarray, np.ndarray]:
+    F, own = chunk
+    return np.einsum("ij,ij->i", F, F), own
+
+
+@dask.delayed(pure=False)
+def _times(chunk, M: np.ndarray) -> np.ndarray:
+    with tiles.single_threaded():
+        return chunk[0] @ M
+
+
+@dask.delayed(pure=False)
+def _transposed_times(chunk, rows: np.ndarray, V) -> np.ndarray:
+    F = chunk[0] if len(rows) == len(chunk[0]) else chunk[0][rows]
+    return (V.T @ F).T
+
+
+def _sum(parts: list[np.ndarray]) -> np.ndarray:
+    return np.sum(parts, axis=0)

@@ -1,0 +1,143 @@
+"""Randomly pivoted Cholesky among rows that are spread over machines.
+
+The factor G of K ≈ GᵀG stays with the rows: every machine holds its columns. To and fro go the sums of the residual
+diagonal, the rows proposed, and the new landmarks. In exact arithmetic, and with the same generator, the rows chosen
+are those of :func:`preimage.landmarks.pivots`, whatever the chunks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import dask
+import numpy as np
+import scipy.linalg
+
+from preimage import progress, tiles
+from preimage.distributed import cluster
+from preimage.landmarks import accepted_proposals
+
+GROUPS = 32  # parts at most
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """Rows X, the columns of G for them in blocks, and the residual diagonal d = diag(K) − Σ G²."""
+
+    X: np.ndarray
+    blocks: tuple[np.ndarray, ...]
+    missing: np.ndarray
+
+    @classmethod
+    def start(cls, parts: list[np.ndarray], kernel) -> Factor:
+        """Rows of which nothing is known yet."""
+        X = np.concatenate(parts)
+        return cls(X, (), np.array(kernel.diagonal(X), dtype=float))
+
+    def total(self) -> float:
+        """The sum of the residual diagonal."""
+        return float(self.missing.sum())
+
+    def at(self, levels: np.ndarray) -> Proposed:
+        """The rows at which the running sum of the residual diagonal passes the levels."""
+        numbers = np.searchsorted(np.cumsum(self.missing), levels, side="right").clip(max=len(self.X) - 1)
+        columns = [block[:, numbers] for block in self.blocks] or [np.empty((0, len(numbers)))]
+        return Proposed(numbers, self.X[numbers], np.concatenate(columns))
+
+    def extended(self, new: New, own: np.ndarray) -> Factor:
+        """The factor with rows L⁻¹(K_new − CᵀG) for new landmarks, of which ``own`` are rows of this part."""
+        rows = tiles.cross(new.kernel, self.X, new.points).astype(float, copy=False).T
+        first = 0
+        for block in self.blocks:
+            rows -= new.columns[first : first + len(block)].T @ block
+            first += len(block)
+        rows = scipy.linalg.solve_triangular(new.root, rows, lower=True, check_finite=False)
+        missing = np.maximum(self.missing - np.einsum("ij,ij->j", rows, rows), 0)
+        missing[own] = 0
+        return replace(self, blocks=(*self.blocks, rows), missing=missing)
+
+
+@dataclass(frozen=True, eq=False)
+class Proposed:
+    """Rows proposed: their numbers in their part, themselves, and their columns of G."""
+
+    numbers: np.ndarray
+    X: np.ndarray
+    columns: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class New:
+    """Landmarks to add: points, their columns C of G so far, and L of their residual matrix LLᵀ."""
+
+    kernel: Any
+    points: np.ndarray
+    columns: np.ndarray
+    root: np.ndarray
+
+
+def choose_pivots(kernel, parts: list, m: int, rng: np.random.Generator, tol: float) -> np.ndarray:
+    """At most m landmarks among the rows of lazy parts (Epperly, Tropp & Webber 2024, alg. 2)."""
+    parts = cluster.keep([_start(group, kernel, cluster.budget()) for group in _groups(parts)])
+    totals = np.array(cluster.compute(*map(_total, parts)))
+    found: list[np.ndarray] = []
+    count, enough = 0, tol * totals.sum()
+    while count < m and totals.sum() > enough:
+        where, proposed = _propose(parts, totals, rng.random(max(m // 10, 1)))
+        H = np.asarray(kernel(proposed.X, proposed.X), dtype=float) - proposed.columns.T @ proposed.columns
+        taken = accepted_proposals(H, rng)[: m - count]
+        root = np.linalg.cholesky(H[np.ix_(taken, taken)])
+        new = cluster.once(New(kernel, proposed.X[taken], proposed.columns[:, taken], root))
+        owners = [proposed.numbers[taken][where[taken] == part] for part in range(len(parts))]
+        parts = cluster.keep(
+            [_extend(part, new, own, cluster.budget()) for part, own in zip(parts, owners, strict=True)]
+        )
+        totals = np.array(cluster.compute(*map(_total, parts)))
+        found.append(proposed.X[taken])
+        count += len(taken)
+        progress.report("landmarks", count, m)
+    return np.concatenate(found)
+
+
+def _propose(parts: list, totals: np.ndarray, uniform: np.ndarray) -> tuple[np.ndarray, Proposed]:
+    """Rows in proportion to the residual diagonal, in the order of the draws, and the part of each."""
+    ends = np.cumsum(totals)
+    levels = uniform * ends[-1]
+    where = np.searchsorted(ends, levels, side="right").clip(max=int(np.flatnonzero(totals)[-1]))
+    asked = np.unique(where)
+    answers = cluster.compute(*(_at(parts[part], levels[where == part] - (ends - totals)[part]) for part in asked))
+    order = np.argsort(np.concatenate([np.flatnonzero(where == part) for part in asked]))
+    return where, Proposed(
+        np.concatenate([answer.numbers for answer in answers])[order],
+        np.concatenate([answer.X for answer in answers])[order],
+        np.concatenate([answer.columns for answer in answers], axis=1)[:, order],
+    )
+
+
+def _groups(parts: list) -> list[list]:
+    """Parts put together, so that there are few of them: picked rows are few a chunk."""
+    size = -(-len(parts) // GROUPS)
+    return [parts[i : i + size] for i in range(0, len(parts), size)]
+
+
+@dask.delayed(pure=False)
+def _start(parts: list[np.ndarray], kernel, working_memory: float) -> Factor:
+    with cluster.as_one_of_many(working_memory):
+        return Factor.start(parts, kernel)
+
+
+@dask.delayed(pure=False)
+def _total(part: Factor) -> float:
+    return part.total()
+
+
+@dask.delayed(pure=False)
+def _at(part: Factor, levels: np.ndarray) -> Proposed:
+    return part.at(levels)
+
+
+@dask.delayed(pure=False)
+def _extend(part: Factor, new: New, own: np.ndarray, working_memory: float) -> Factor:
+    with cluster.as_one_of_many(working_memory):
+        return part.extended(new, own)

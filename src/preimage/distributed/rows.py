@@ -1,0 +1,152 @@
+"""The rows of a Dask array, checked, and what of them is asked for by number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from preimage.distributed import cluster
+from preimage.distributed.clustering import SpreadFeatures
+from preimage.distributed.pivots import choose_pivots
+from preimage.kmeans import Features
+
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that stay in the chunks of a Dask array; some of them are fetched by ``rows[numbers]``.
+
+    Chunks of no rows are left out.
+    """
+
+    array: Any
+
+    @classmethod
+    def of(cls, X) -> Rows:
+        """The rows of a Dask array whose chunks are whole rows; a sentence for anything else."""
+        return cls(checked(X))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the numbers, as chunks are handed to kernels."""
+        return floating(self.array.dtype)
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Rows of every chunk."""
+        return np.array(self.array.chunks[0])
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """The number of the first row of every chunk."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    def map(self, function, **shared: Any) -> list:
+        """``function(block, number, **shared)`` for every chunk that has rows, lazily.
+
+        It is part of the graph of the array itself, so that Dask fuses it with what makes the chunks.
+        """
+        found = self.array.map_blocks(
+            _call, function, dtype=object, meta=np.empty((0, 0), dtype=object), expected=self.array.dtype, **shared
+        )
+        parts = found.to_delayed().ravel()
+        return [parts[number] for number in np.flatnonzero(self.sizes)]
+
+    def __getitem__(self, which) -> np.ndarray:
+        """Rows by a slice or by ascending numbers."""
+        chosen = np.arange(self.shape[0])[which]
+        picked = self.picked(chosen)
+        return np.concatenate(cluster.compute(*picked)) if picked else np.empty((0, self.shape[1]), self.dtype)
+
+    def picked(self, chosen: np.ndarray) -> list:
+        """Rows by ascending numbers, lazily, a part a chunk."""
+        inside = self.local(chosen)
+        touched = [len(part) > 0 for part, size in zip(inside, self.sizes, strict=True) if size]
+        whole = [slice(None) if len(part) == size else part for part, size in zip(inside, self.sizes, strict=True)]
+        parts = self.map(_pick, inside=cluster.once(whole))
+        return [part for part, wanted in zip(parts, touched, strict=True) if wanted]
+
+    def local(self, chosen: np.ndarray) -> list[np.ndarray]:
+        """Ascending row numbers, by chunk and counted inside of it."""
+        cuts = np.searchsorted(chosen, self.starts[1:])
+        return [part - first for part, first in zip(np.split(chosen, cuts), self.starts, strict=True)]
+
+    def choose_pivots(self, kernel, n_rows: int, m: int, rng: np.random.Generator, tol: float) -> np.ndarray:
+        """Landmarks by randomly pivoted Cholesky among ``n_rows`` of the rows, which stay where they are."""
+        chosen = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
+        return choose_pivots(kernel, self.picked(chosen), min(m, len(chosen)), rng, tol)
+
+    def features(self, features_map) -> Features:
+        """The Gram matrix of explicit features, which stay with the rows."""
+        return SpreadFeatures(self, features_map)
+
+
+def checked(X) -> Any:
+    """A Dask array of numbers whose chunks are whole rows of known number; a sentence for anything else."""
+    if not isinstance(X, da.Array):
+        raise TypeError(
+            f"a Dask {type(X).__name__} is no array: give its numbers by .to_dask_array(lengths=True), or an array."
+        )
+    if X.ndim != 2:
+        raise ValueError(f"rows must form a matrix, not a Dask array of {X.ndim} axes.")
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"the Dask array holds values of type {X.dtype}, and not numbers: use X.astype(float).")
+    if np.isnan(X.shape).any():
+        raise ValueError("the Dask array has chunks of unknown sizes: call X.compute_chunk_sizes() first.")
+    if not X.shape[0]:
+        raise ValueError("the Dask array has no rows.")
+    if X.numblocks[1] > 1:
+        raise ValueError(
+            f"the chunks of the Dask array split the columns into {X.numblocks[1]} parts, and a row must be in one "
+            "chunk: use X.rechunk({1: -1})."
+        )
+    return X
+
+
+def floating(dtype) -> np.dtype:
+    """The type in which numbers are handed to kernels: single precision stays, all else becomes double."""
+    return np.dtype(dtype) if dtype in FLOATS else np.dtype(np.float64)
+
+
+def checked_block(block, number: int, expected: np.dtype, *, nan: bool = False) -> np.ndarray:
+    """A chunk as floating numbers, without infinite ones, and without NaN unless that is allowed."""
+    if not isinstance(block, np.ndarray):
+        raise TypeError(f"chunk {number} of the Dask array is a {type(block).__name__}, and not a dense numpy array.")
+    if block.dtype != expected:
+        raise TypeError(
+            f"chunk {number} of the Dask array holds {block.dtype}, and the array says {expected}: give all chunks one "
+            f"type by X.map_blocks(np.asarray, dtype=float) where they are made."
+        )
+    block = block.astype(floating(block.dtype), copy=False)
+    wrong = ~np.isfinite(block)
+    if nan:
+        wrong &= ~np.isnan(block)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        what = "NaN (impute fills gaps)" if np.isnan(block[row, column]) else "an infinite number"
+        raise ValueError(
+            f"chunk {number} of the Dask array holds {what}, first in its row {row}, column {column} (all counted "
+            "from 0)."
+        )
+    return block
+
+
+def _call(block, function, block_id=None, expected=None, **shared):
+    number = block_id[0]
+    if not len(block):
+        return None
+    return function(checked_block(block, number, expected), number, **shared)
+
+
+def _pick(block, number, inside):
+    return block[inside[number]]

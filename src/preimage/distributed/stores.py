@@ -1,0 +1,185 @@
+"""Dask arrays from stores: zarr, HDF5, parquet, folders of .npy or .parquet files, and back in blocks.
+
+Only sizes are read here; the workers read the rows, so that they must see the same paths.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from preimage.distributed import cluster
+from preimage.exceptions import DataFileError
+
+CHUNK = 32 * 2**20  # bytes of a chunk, where the store has none of its own
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Rows of one array in an .npy or HDF5 file, by consecutive slices."""
+
+    path: str
+    key: str
+    ends: tuple[int, ...]
+
+    def read(self, number: int) -> np.ndarray:
+        """The rows of a chunk."""
+        part = slice(self.ends[number - 1] if number else 0, self.ends[number])
+        if not self.key:
+            return np.array(np.load(self.path, mmap_mode="r", allow_pickle=False)[part])
+        import h5py
+
+        with h5py.File(self.path, "r") as file:
+            return file[self.key][part]
+
+
+@dataclass(frozen=True)
+class Files:
+    """Rows of several .npy files, a chunk each."""
+
+    paths: tuple[str, ...]
+
+    def read(self, number: int) -> np.ndarray:
+        """The rows of a file."""
+        return np.load(self.paths[number], allow_pickle=False)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Row groups of parquet files, a chunk each; nulls are missing numbers."""
+
+    places: tuple[tuple[str, int], ...]
+
+    def read(self, number: int) -> np.ndarray:
+        """The rows of a group."""
+        from pyarrow import parquet
+
+        path, group = self.places[number]
+        table = parquet.ParquetFile(path).read_row_group(group)
+        return np.stack([column.to_numpy().astype(float) for column in table.columns], axis=1)
+
+
+def is_store(path: Path) -> bool:
+    """Whether a path is a store that only chunks can be taken from."""
+    if path.is_dir():
+        return _is_zarr(path) or bool(_parts(path, ".npy") or _parts(path, ".parquet"))
+    return path.suffix.lower() in (".h5", ".hdf5")
+
+
+def open_store(path: Path) -> tuple[Any, tuple[str, ...] | None]:
+    """The rows in a store as a Dask array, and the names of their columns where it has any."""
+    try:
+        if path.is_dir():
+            return _folder(path)
+        kinds = {".npy": _npy, ".parquet": lambda path: _parquet([path]), ".h5": _hdf5, ".hdf5": _hdf5}
+        return kinds[path.suffix.lower()](path)
+    except KeyError:
+        raise DataFileError(
+            f"{path} cannot be read in chunks by a cluster: give .npy, .zarr, .h5, .parquet, or a folder of .npy or "
+            ".parquet files."
+        ) from None
+    except DataFileError:
+        raise
+    except ImportError as error:
+        raise DataFileError(f"{path} needs {error.name}: install it by `pip install {error.name}`.") from error
+    except Exception as error:  # each library fails in its own ways on what it cannot read
+        raise DataFileError(f"{path} is empty, damaged, or not what its ending says.") from error
+
+
+def in_order(lazy) -> Iterator[np.ndarray]:
+    """The blocks of a Dask array one after the other, computed a few at a time."""
+    ahead, blocks = 2 * cluster.n_threads(), lazy.to_delayed().ravel()
+    for first in range(0, len(blocks), ahead):
+        yield from cluster.compute(*blocks[first : first + ahead])
+
+
+def _folder(path: Path):
+    if _is_zarr(path):
+        return _matrix(_whole_rows(da.from_zarr(str(path))), path), None
+    files = _parts(path, ".npy")
+    if not files:
+        return _parquet(_parts(path, ".parquet"))
+    heads = [np.load(file, mmap_mode="r", allow_pickle=False) for file in files]
+    for file, head in zip(files, heads, strict=True):
+        if head.ndim != 2 or head.shape[1] != heads[0].shape[1] or head.dtype != heads[0].dtype:
+            raise DataFileError(
+                f"{file} holds {head.dtype} of shape {head.shape}, which does not go with {heads[0].dtype} of shape "
+                f"{heads[0].shape} in {files[0].name}."
+            )
+    reader = Files(tuple(map(str, files)))
+    return _array(reader, [len(head) for head in heads], heads[0].shape[1], heads[0].dtype), None
+
+
+def _npy(path: Path):
+    return _sliced(path, "", np.load(path, mmap_mode="r", allow_pickle=False)), None
+
+
+def _hdf5(path: Path):
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        matrices = [name for name, item in file.items() if getattr(item, "ndim", 0) == 2]
+        if len(matrices) != 1 and "X" not in matrices:
+            raise DataFileError(f"{path} holds {len(matrices)} matrices: call the rows X, or keep only one.")
+        key = "X" if "X" in matrices else matrices[0]
+        return _sliced(path, key, file[key]), None
+
+
+def _parquet(paths: list[Path]):
+    from pyarrow import parquet
+
+    files = [parquet.ParquetFile(path) for path in paths]
+    names = [tuple(file.schema_arrow.names) for file in files]
+    for path, found in zip(paths, names, strict=True):
+        if found != names[0]:
+            raise DataFileError(f"{path} has other columns than {paths[0].name}.")
+    places = [
+        (str(path), group) for path, file in zip(paths, files, strict=True) for group in range(file.num_row_groups)
+    ]
+    sizes = [file.metadata.row_group(group).num_rows for file in files for group in range(file.num_row_groups)]
+    return _array(Groups(tuple(places)), sizes, len(names[0]), np.dtype(float)), names[0]
+
+
+def _sliced(path: Path, key: str, found):
+    if found.ndim != 2:
+        raise DataFileError(f"{path} holds an array of {found.ndim} axes, and rows need two.")
+    length = max(1, CHUNK // max(found.dtype.itemsize * found.shape[1], 1))
+    ends = (*range(length, found.shape[0], length), found.shape[0])
+    return _array(Slices(str(path.absolute()), key, ends), np.diff((0, *ends)), found.shape[1], found.dtype)
+
+
+def _array(reader, sizes, width: int, dtype):
+    sizes = tuple(int(size) for size in sizes)
+    return da.map_blocks(_read, reader, chunks=(sizes, (width,)), dtype=dtype, meta=np.empty((0, 0), dtype))
+
+
+def _read(reader, block_id=None) -> np.ndarray:
+    return reader.read(block_id[0])
+
+
+def _matrix(array, path: Path):
+    if array.ndim != 2:
+        raise DataFileError(f"{path} holds an array of {array.ndim} axes, and rows need two.")
+    return array
+
+
+def _whole_rows(array):
+    return array.rechunk({1: -1}) if array.ndim == 2 and array.numblocks[1] > 1 else array
+
+
+def _is_zarr(path: Path) -> bool:
+    return (path / "zarr.json").exists() or (path / ".zarray").exists()
+
+
+def _parts(path: Path, ending: str) -> list[Path]:
+    """The files of a folder with this ending, 2.npy before 10.npy."""
+    found = [file.absolute() for file in path.iterdir() if file.suffix.lower() == ending]
+    return sorted(
+        found, key=lambda file: [int(word) if word.isdigit() else word for word in re.split(r"(\d+)", file.name)]
+    )

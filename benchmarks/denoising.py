@@ -1,13 +1,13 @@
 """How much noise everybody removes: ``Denoiser`` beside what a user could install.
 
     python benchmarks/denoising.py [--only PART] [--methods NAME …] [--protocols NAME …] [--seconds 100] [--quick]
-                                   [--markdown] [--json FILE] [--with FILE …]
+                                   [--markdown] [--json FILE] [--with FILE …] [--picture FILE]
 
 protocols    the protocols of ``protocols.py``, mean SNR in dB over the test rows of three noises, and seconds of CPU
              time to fit (choice of settings included) and to clean all test rows once. Peers choose by the true error
              on training rows set aside; in P5, where nothing is clean, by Stein's estimate. P2 is one model a class.
-             Networks train for ``--seconds`` of CPU time, in P2 a tenth of it a class, and see one draw of P5. BM3D,
-             which takes a second an image, has every tenth image of one noise.
+             The U-Net trains for ``--seconds`` of CPU time and the MLP for 0.3 of that, in P2 for a tenth of it a
+             class; in P5 they see one draw. BM3D, a second an image, has every tenth image of one noise.
 photographs  scikit-learn's two, alone. Peers are told σ, and each has that of a few settings with the least true error.
 signals      a minute and half a minute of joined heartbeats, alone, and peers as for photographs.
 table        tables of scikit-learn, standardised, alone.
@@ -119,6 +119,23 @@ def photographs(figures):
                 if sigma == PICTURE_FILE:
                     held = np.round(np.clip(noisy, 0, 1) * 255) / 255
                     _alone(figures, f"{name} {kind} {sigma:g} 8 bit", clean, held, sigma, filters.SETTINGS, psnr)
+
+
+def picture(path):
+    """Draw a part of a photograph: clean, noisy, by the best filter of scikit-image, and by ours."""
+    import matplotlib.pyplot as plt
+
+    clean = load_sample_image("china.jpg").mean(axis=2)[80:240, 160:400] / 255
+    noisy = clean + PICTURE_FILE * np.random.default_rng(0).standard_normal(clean.shape)
+    found = {"clean": clean, "noisy": noisy}
+    found["NLM"] = filters.oracle(*filters.SETTINGS["NLM"], noisy, PICTURE_FILE, clean)[0]
+    found["Denoiser"] = Denoiser(random_state=0).denoise_image(noisy)
+    figure, axes = plt.subplots(2, 2, figsize=(8, 5.8), layout="constrained")
+    for ax, (name, image) in zip(axes.flat, found.items(), strict=True):
+        ax.imshow(image, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+        ax.set_title(name if name == "clean" else f"{name}, {psnr(clean, image):.2f} dB", fontsize=10)
+        ax.set_axis_off()
+    figure.savefig(path, dpi=110)
 
 
 def psnr(clean, denoised):
@@ -256,8 +273,12 @@ def main():
     parser.add_argument("--markdown", action="store_true", help="print tables only, ready to paste")
     parser.add_argument("--json", help="write the figures to this file")
     parser.add_argument("--with", dest="earlier", nargs="+", default=[], help="files of earlier runs, shown together")
+    parser.add_argument("--picture", help="draw a part of a photograph to this file, and nothing else")
     options = parser.parse_args()
     warnings.simplefilter("ignore", PreimageWarning)
+    if options.picture:
+        picture(options.picture)
+        return
     report = {}
     for path in options.earlier:
         with open(path) as file:

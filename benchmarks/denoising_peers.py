@@ -138,7 +138,7 @@ def scikit_kernel_pca(task):
 
 def kernel_pca(task, way_back):
     """Our kernel PCA; numbers of components share a decomposition."""
-    base, most = scales.length_scale(task.teaching, "mean"), min(256, len(task.teaching) - 1)
+    base, most = scales.length_scale(task.teaching, "mean"), min(1000, len(task.teaching) - 1)
     fitted = {}
 
     def make(rows, factor, n_components):
@@ -147,7 +147,7 @@ def kernel_pca(task, way_back):
             fitted[factor, len(rows)] = KernelPCA(most, kernel=kernel, preimage=way_back, random_state=0).fit(rows)
         return fitted[factor, len(rows)].truncate(n_components).denoise
 
-    return task.best(make, product(FACTORS, sorted({min(q, most) for q in (8, 16, 32, 64, 128, 256)})))
+    return task.best(make, product(FACTORS, sorted({min(q, most) for q in (8, 16, 32, 64, 128, 256, 500, 1000)})))
 
 
 def learned(task):
@@ -264,7 +264,7 @@ def peers(seconds):
         "k nearest neighbours": neighbours,
         "Gaussian mixture": mixture,
         **{f"{name} filter" if name == "median" else name: partial(image_filter, name=name) for name in ROW_FILTERS},
-        "MLP": partial(network, kind=networks.mlp, seconds=seconds),
+        "MLP": partial(network, kind=networks.mlp, seconds=0.3 * seconds),
         "U-Net": partial(network, kind=networks.u_net, seconds=seconds),
         "Denoiser": denoiser,
     }

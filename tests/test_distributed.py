@@ -13,6 +13,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from dask.sizeof import sizeof
 from distributed import Client, LocalCluster
 from sklearn.base import clone
 
@@ -326,6 +327,12 @@ def test_no_data_are_in_the_graph():
     assert len(pickle.dumps(job)) > 2e6
     assert len(pickle.dumps(dict(part.__dask_graph__()))) < 1e6
     assert 1000 < len(dict(part.__dask_graph__())) < 1300
+
+
+def test_dask_knows_how_large_the_moments_are():
+    moments = machine(Nystrom(X[::40])).fit(X).decomposition_.moments
+    size = sizeof(fitting.Part(moments, X) + fitting.Part(moments, X[:0]))
+    assert moments.scatter.nbytes + X.nbytes < size < 1.1 * (moments.scatter.nbytes + X.nbytes)
 
 
 def test_progress_counts_all_rows(engine):

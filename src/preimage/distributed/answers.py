@@ -20,6 +20,7 @@ from preimage.validation import warn
 ONE_NUMBER = {"predict": np.dtype(np.int64), "score_samples": None}  # methods that say one number a row, and its type
 
 
+@cluster.sized
 @dataclass(frozen=True, eq=False)
 class Question:
     """A method of a fitted model with its options, for every chunk."""

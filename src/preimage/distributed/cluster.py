@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
+from dataclasses import is_dataclass
 from typing import Any
 
 import dask
 from dask.callbacks import Callback
+from dask.sizeof import sizeof
 from distributed import Client, get_worker, wait
 from distributed.client import ClosedClientError
 from distributed.comm import CommClosedError
@@ -26,6 +28,12 @@ FAN = 8  # parts that are added in one step of a tree
 TOPIC = "preimage-rows"
 POLL = 0.2  # seconds between two looks at how far the work is
 CONNECT = 10.0  # seconds until a scheduler must have answered
+
+
+def sized(kind: type) -> type:
+    """A class of which Dask is told how many bytes its arrays take: it plans by that what to move and what to keep."""
+    sizeof.register(kind, _n_bytes)
+    return kind
 
 
 def active_client() -> Client | None:
@@ -120,6 +128,14 @@ def tell(n_rows: int) -> None:
     """Say, from inside a task on a worker, that rows are done."""
     with suppress(ValueError):  # where it is a thread of this process, and no worker
         get_worker().log_event(TOPIC, n_rows)
+
+
+def _n_bytes(thing: Any) -> int:
+    if isinstance(thing, tuple | list):
+        return sum(map(_n_bytes, thing))
+    if is_dataclass(thing) and not isinstance(thing, type):
+        return sum(map(_n_bytes, vars(thing).values()))
+    return sizeof(thing)
 
 
 def _unheard(stage: str, done: float, total: float | None) -> None:

@@ -19,6 +19,7 @@ from preimage.features import Moments
 ENOUGH = 50_000  # rows up to which rules for length scales look at all of them
 
 
+@cluster.sized
 @dataclass(frozen=True, eq=False)
 class Part:
     """What some of the chunks give: the moments of their features, and those of their rows that were asked for."""
@@ -41,6 +42,7 @@ class Sum(Part):
     n_told = 0
 
 
+@cluster.sized
 @dataclass(frozen=True, eq=False)
 class Job:
     """What every chunk is told: the feature map, the rows to keep, and the memory budget."""

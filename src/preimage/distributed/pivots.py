@@ -21,6 +21,7 @@ from preimage.landmarks import accepted_proposals
 GROUPS = 32  # parts at most
 
 
+@cluster.sized
 @dataclass(frozen=True, eq=False)
 class Factor:
     """Rows X, the columns of G for them in blocks, and the residual diagonal d = diag(K) − Σ G²."""
@@ -58,6 +59,7 @@ class Factor:
         return replace(self, blocks=(*self.blocks, rows), missing=missing)
 
 
+@cluster.sized
 @dataclass(frozen=True, eq=False)
 class Proposed:
     """Rows proposed: their numbers in their part, themselves, and their columns of G."""
@@ -67,6 +69,7 @@ class Proposed:
     columns: np.ndarray
 
 
+@cluster.sized
 @dataclass(frozen=True, eq=False)
 class New:
     """Landmarks to add: points, their columns C of G so far, and L of their residual matrix LLᵀ."""

@@ -145,7 +145,8 @@ def kernel_pca(task, way_back):
         if (factor, len(rows)) not in fitted:
             kernel = Gaussian(factor * base)
             fitted[factor, len(rows)] = KernelPCA(most, kernel=kernel, preimage=way_back, random_state=0).fit(rows)
-        return fitted[factor, len(rows)].truncate(n_components).denoise
+        model = fitted[factor, len(rows)]
+        return model.truncate(min(n_components, model.n_components_)).denoise
 
     return task.best(make, product(FACTORS, sorted({min(q, most) for q in (8, 16, 32, 64, 128, 256, 500, 1000)})))
 

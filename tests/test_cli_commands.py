@@ -301,11 +301,11 @@ def test_a_model_file_replaces_nothing_without_force(name, sentence, tmp_path):
 
 
 def test_no_permission_is_a_sentence_that_names_the_folder(model, tmp_path, monkeypatch):
-    def refuse(prefix, suffix, dir):
-        raise PermissionError(13, "Permission denied", str(dir / f"{prefix}x{suffix}"))
+    def refuse(self, mode, exist_ok):
+        raise PermissionError(13, "Permission denied", str(self))
 
     put(tmp_path / "in.npy")
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("pathlib.Path.touch", refuse)
     for arguments in (["transform", model, tmp_path / "in.npy"], ["fit", tmp_path / "in.npy"]):
         done = call(*arguments, "-o", tmp_path / "out.npz")
         assert done.exit_code == 1

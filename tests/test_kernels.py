@@ -22,6 +22,7 @@ from preimage.kernels import (
     Polynomial,
     Precomputed,
     Product,
+    Radial,
     RationalQuadratic,
     Scaled,
     Sigmoid,
@@ -98,6 +99,17 @@ def test_the_profile_is_the_kernel(kernel):
     X, Y = rows(20, 3), rows(15, 3, seed=1)
     t = X @ Y.T if kernel.argument == "inner" else np.square(X[:, None] - Y[None]).sum(axis=2)
     np.testing.assert_allclose(kernel(X, Y), kernel.profile(t), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@those_that(lambda kernel: isinstance(kernel, Radial))
+def test_closeness_in_units_of_the_kernel_gives_its_profile(kernel, dtype):
+    t = np.array([0, 1e-4, 0.3, 2.0, 40.0], dtype=dtype)
+    found = kernel.from_closeness((-t / kernel.unit).astype(dtype))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, kernel.profile(t), rtol=1e-5 if dtype == "f4" else 1e-13)
+    beyond = kernel.from_closeness(np.full(1, 1e-12, dtype=dtype))  # closer than close, by round-off
+    np.testing.assert_allclose(beyond, kernel.profile(np.zeros(1)), rtol=1e-10)
 
 
 PLAIN = {

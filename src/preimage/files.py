@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 __all__ = ["written"]
 
@@ -36,10 +36,9 @@ def written(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator
         raise FileExistsError(f"{path} exists already and is left as it is.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist.")
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    unfinished = Path(name)
-    try:
+    unfinished = path.with_name(f".{path.stem}-{uuid4().hex[:8]}{path.suffix}")
+    try:  # from here on, so that there is no moment at which an interruption would leave the new file
+        unfinished.touch(0o600, exist_ok=False)
         yield unfinished
         unfinished.chmod(path.stat().st_mode if path.exists() else 0o666 & ~_umask())
         unfinished.replace(path)

@@ -26,7 +26,7 @@ from sklearn import get_config
 from threadpoolctl import ThreadpoolController
 
 from preimage.kernels import Kernel, Radial
-from preimage.kernels.geometry import distances_from, squared_norms
+from preimage.kernels.geometry import squared_norms
 
 TILE = 512  # rows and columns of a tile: 2 MiB of float64, which stays in a core's cache
 STRIP = 64  # rows of a tile that are taken from inner products to kernel values at once, within the innermost cache
@@ -110,12 +110,16 @@ def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows made ready for many tiles: what ``squared_distances`` does for every pair of matrices is done once."""
+    """Rows made ready for many tiles: what every pair of matrices would have to do again is done once.
+
+    For a kernel of the distance, rows x become x̃ = (x − origin)·√(2/c) with half their squared norms h, c the kernel's
+    ``unit``; then −‖x − y‖²/c = x̃ᵀỹ − h(x) − h(y) is an inner product and two subtractions.
+    """
 
     kernel: Any
     X: Any
     origin: np.ndarray | None = None
-    norms: np.ndarray | None = None
+    halves: np.ndarray | None = None
 
     @classmethod
     def ready(cls, kernel: Kernel, X, beside=None) -> Rows:
@@ -133,19 +137,22 @@ class Rows:
         if self.origin is None or sp.issparse(X):
             return Rows(self.kernel, X)
         moved = X - self.origin
-        return Rows(self.kernel, moved, self.origin, squared_norms(moved))
+        moved *= np.sqrt(2 / self.kernel.unit)
+        return Rows(self.kernel, moved, self.origin, squared_norms(moved) / 2)
 
     def __getitem__(self, part: slice) -> Rows:
-        return Rows(self.kernel, self.X[part], self.origin, None if self.norms is None else self.norms[part])
+        return Rows(self.kernel, self.X[part], self.origin, None if self.halves is None else self.halves[part])
 
     def values(self, other: Rows) -> np.ndarray:
         """Kernel values with other rows, in an array of our own."""
-        if self.norms is None or other.norms is None:
+        if self.halves is None or other.halves is None:
             return self.kernel(self.X, other.X)
         values = self.X @ other.X.T
         for part in slices(len(values), STRIP):
-            strip = distances_from(values[part], self.norms[part], other.norms, same=False)
-            found = self.kernel.evaluate(strip)
+            strip = values[part]
+            strip -= self.halves[part, None]
+            strip -= other.halves
+            found = self.kernel.from_closeness(strip)
             if found is not strip:
                 strip[:] = found
         if self is other:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from preimage.cli.common import Told, counted
@@ -14,6 +15,17 @@ if TYPE_CHECKING:
     from preimage.data_files.stores import Store
 
 Answer = Callable[["np.ndarray"], "np.ndarray"]
+
+
+@contextmanager
+def opened_for(verb: str, model: str, input: str, scheduler: str | None) -> Iterator[tuple[Any, Data | Store]]:
+    """A fitted model that has the verb, and rows of the columns that it was fitted on."""
+    from preimage.data_files.stores import opened
+
+    fitted = load_model(model, verb)
+    with opened(input, scheduler) as data:
+        check_columns(fitted, data)
+        yield fitted, data
 
 
 def load_model(path: str, verb: str) -> Any:

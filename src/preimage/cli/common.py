@@ -106,6 +106,20 @@ def scheduler_option(command: Callable) -> Callable:
     return click.option("--scheduler", metavar="ADDRESS", help=words)(command)
 
 
+def applies_model(command: Callable) -> Callable:
+    """MODEL INPUT -o OUTPUT, and what else commands share that apply a model to rows."""
+    parts = (click.argument("model"), click.argument("input"), output_option(), scheduler_option, shared_options)
+    for part in reversed(parts):
+        command = part(command)
+    return command
+
+
+def folder_option(default: str, contents: str) -> Decorator:
+    """``--out``, a folder for what a command makes."""
+    kind = click.Path(file_okay=False, path_type=Path)
+    return click.option("--out", type=kind, default=Path(default), show_default=True, help=f"Folder for {contents}.")
+
+
 def seed_option(command: Callable) -> Callable:
     """``--seed``."""
     return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")(command)

@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from preimage.cli.common import Command, seed_option
+from preimage.cli.common import Command, folder_option, seed_option
 
 if TYPE_CHECKING:
     from preimage.demo.contest import Contest
 
 
 @click.command(cls=Command)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("demo"),
-    show_default=True,
-    help="Folder for report.html.",
-)
+@folder_option("demo", "report.html")
 @seed_option
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def demo(out: Path, seed: int, as_json: bool) -> None:

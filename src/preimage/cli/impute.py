@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import click
 
-from preimage.cli.common import Command, Told, output_option, scheduler_option, shared_options
+from preimage.cli.common import Command, Told, applies_model
 
 
 @click.command(cls=Command)
-@click.argument("model")
-@click.argument("input")
-@output_option()
-@scheduler_option
-@shared_options
+@applies_model
 def impute(model: str, input: str, output: str, scheduler: str | None, force: bool, as_json: bool) -> Told:
     """The rows of INPUT with their gaps filled by the model in the file MODEL; all other numbers stay as they are."""
-    from preimage.cli.apply import check_columns, load_model, write_answers
-    from preimage.data_files.stores import opened
+    from preimage.cli.apply import opened_for, write_answers
 
-    fitted = load_model(model, "impute")
-    with opened(input, scheduler) as data:
-        check_columns(fitted, data)
+    with opened_for("impute", model, input, scheduler) as (fitted, data):
         return write_answers(data, fitted.impute, output, data.form, force=force, gaps=True)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import click
 
-from preimage.cli.common import Command, Told, output_option, scheduler_option, shared_options
+from preimage.cli.common import Command, Told, applies_model
 
 
 @click.command(cls=Command)
-@click.argument("model")
-@click.argument("input")
-@output_option()
+@applies_model
 @click.option("--codes", is_flag=True, help="INPUT holds codes, as `preimage transform` writes them.")
-@scheduler_option
-@shared_options
 def reconstruct(
     model: str, input: str, output: str, codes: bool, scheduler: str | None, force: bool, as_json: bool
 ) -> Told:

@@ -6,20 +6,14 @@ from pathlib import Path
 
 import click
 
-from preimage.cli.common import Command, Told, seed_option
+from preimage.cli.common import Command, Told, folder_option, seed_option
 from preimage.papers import PAPERS
 
 
 @click.command(cls=Command)
 @click.argument("paper", type=click.Choice([*PAPERS, "all"]))
 @click.option("--quick", is_flag=True, help="Small sizes: minutes, and figures that scatter more.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("papers"),
-    show_default=True,
-    help="Folder for report.html, results.json and the pictures.",
-)
+@folder_option("papers", "report.html, results.json and the pictures")
 @seed_option
 @click.option("--json", "as_json", is_flag=True, help="Tell the result as JSON.")
 def reproduce(paper: str, quick: bool, out: Path, seed: int, as_json: bool) -> Told:

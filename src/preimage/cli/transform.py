@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import click
 
-from preimage.cli.common import Command, Told, output_option, scheduler_option, shared_options
+from preimage.cli.common import Command, Told, applies_model
 
 
 @click.command(cls=Command)
-@click.argument("model")
-@click.argument("input")
-@output_option()
-@scheduler_option
-@shared_options
+@applies_model
 def transform(model: str, input: str, output: str, scheduler: str | None, force: bool, as_json: bool) -> Told:
     """Codes of the rows of INPUT by the model in the file MODEL."""
-    from preimage.cli.apply import check_columns, load_model, write_answers
-    from preimage.data_files.stores import opened
+    from preimage.cli.apply import opened_for, write_answers
 
-    fitted = load_model(model, "transform")
-    with opened(input, scheduler) as data:
-        check_columns(fitted, data)
+    with opened_for("transform", model, input, scheduler) as (fitted, data):
         form = data.form.with_columns(*map(str, fitted.get_feature_names_out()))
         return write_answers(data, fitted.transform, output, form, force=force)

@@ -15,7 +15,7 @@ from preimage.scales import resolve
 
 __all__ = ["Features"]
 
-KEPT = 0.995  # of the variance of what is seen; the rest of the directions is not looked at by the kernel
+KEPT = 0.99  # of the variance of what is seen; the rest of the directions is not looked at by the kernel
 SPREAD = 0.3  # ℓ² of the kernel as a share of the total variance of what is seen
 
 
@@ -63,16 +63,17 @@ class Features:
         return self._values(centred) @ weights[:m] + centred @ weights[m:-1] + weights[-1]
 
     def _values(self, centred: np.ndarray) -> np.ndarray:
-        """Kernel values, with the squared distances [u, ‖u‖², 1]·[−2z, 1, ‖z‖²] from one product."""
+        """Kernel values, with −‖u − z‖²/c = [u, ‖u‖², 1]·[2z, −1, −‖z‖²]/c from one product."""
         inside = centred @ self.basis
         values = (
             np.column_stack([inside, squared_norms(inside), np.ones(len(inside), dtype=inside.dtype)]) @ self._right
         )
         for strip in tiles.slices(len(values), tiles.STRIP):
-            values[strip] = self.kernel.evaluate(np.maximum(values[strip], 0, out=values[strip]))
+            values[strip] = self.kernel.from_closeness(values[strip])
         return values
 
     @cached_property
     def _right(self) -> np.ndarray:
         ones = np.ones(len(self.landmarks), dtype=self.landmarks.dtype)
-        return np.ascontiguousarray(np.column_stack([-2 * self.landmarks, ones, squared_norms(self.landmarks)]).T)
+        right = np.column_stack([2 * self.landmarks, -ones, -squared_norms(self.landmarks)]) / self.kernel.unit
+        return np.ascontiguousarray(right.T.astype(self.landmarks.dtype))

@@ -121,12 +121,18 @@ class Radial(Kernel):
     def log_slope(self, t) -> Any:
         """log(−κ′(t)), which stays finite where κ′ has long become 0 in floating point."""
 
-    def evaluate(self, t: np.ndarray) -> np.ndarray:
-        """κ(t), where t may be overwritten; for the bulk of the work."""
-        return self.profile(t)
+    @property
+    def unit(self) -> float:
+        """What ``from_closeness`` wants squared distances divided by."""
+        return 1.0
+
+    def from_closeness(self, u: np.ndarray) -> np.ndarray:
+        """κ(t) from u = −t / unit, which may be overwritten and, by round-off, exceed 0; for the bulk of the work."""
+        np.negative(u, out=u)
+        return self.profile(np.maximum(u, 0, out=u))
 
     def __call__(self, X, Y) -> np.ndarray:
-        return self.evaluate(squared_distances(X, Y))
+        return self.profile(squared_distances(X, Y))
 
     def diagonal(self, X) -> np.ndarray:
         return np.full(X.shape[0], self.profile(np.zeros((), dtype=X.dtype)), dtype=X.dtype)

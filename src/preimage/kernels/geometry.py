@@ -31,14 +31,10 @@ def squared_distances(X, Y) -> np.ndarray:
         origin = Y.mean(axis=0)
         Y = Y - origin
         X = Y if same else X - origin
-    return distances_from(inner_products(X, Y), squared_norms(X), squared_norms(Y), same)
-
-
-def distances_from(products: np.ndarray, norms_x: np.ndarray, norms_y: np.ndarray, same: bool) -> np.ndarray:
-    """‖x‖² + ‖y‖² − 2xᵀy, computed in place of the inner products."""
+    products = inner_products(X, Y)
     products *= -2
-    products += norms_x[:, None]
-    products += norms_y
+    products += squared_norms(X)[:, None]
+    products += squared_norms(Y)
     np.maximum(products, 0, out=products)
     if same:
         np.fill_diagonal(products, 0)

@@ -53,9 +53,12 @@ class Gaussian(_LengthScaled):
         values = t * (-1 / self._c)
         return np.exp(values, out=values) if isinstance(values, np.ndarray) else np.exp(values)
 
-    def evaluate(self, t: np.ndarray) -> np.ndarray:
-        t *= -1 / self._c
-        return np.exp(t, out=t)
+    @property
+    def unit(self) -> float:
+        return self._c
+
+    def from_closeness(self, u: np.ndarray) -> np.ndarray:
+        return np.exp(u, out=u)
 
     def derivative(self, t) -> Any:
         return self.profile(t) * (-1 / self._c)

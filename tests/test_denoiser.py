@@ -88,6 +88,19 @@ def test_rows_without_a_geometry_are_denoised_as_wholes(digits):
     assert 0.15 * SIGMA**2 < mse(told.transform(tested), tested_clean) < 0.8 * error
 
 
+def test_a_table_is_denoised_as_by_the_best_linear_filter_and_better_where_it_is_curved():
+    rng = np.random.default_rng(0)
+    angle, axes = rng.uniform(0, 2 * np.pi, 1000), np.linalg.qr(rng.standard_normal((10, 10)))[0]
+    flat = rng.standard_normal((1000, 3)) @ axes[:3]
+    curved = np.column_stack([np.cos(angle), np.sin(angle), np.cos(2 * angle), np.sin(3 * angle)]) @ axes[:4]
+    for clean, sigma, least, most in ((flat, 0.5, 0.9, 1.1), (curved, 0.3, 0.3, 0.7)):
+        noisy = clean + sigma * rng.standard_normal(clean.shape)
+        covariance = clean.T @ clean / len(clean)
+        linear = np.trace(covariance @ np.linalg.inv(covariance / sigma**2 + np.eye(10))) / 10  # its error, in theory
+        error = mse(small(geometry=None, noise=sigma, n_stages=4).fit_transform(noisy), clean)
+        assert least < error / linear < most
+
+
 def test_told_that_there_is_no_noise_it_changes_nothing(digits):
     clean, noisy, *_ = digits
     found = small(noise=GaussianNoise(0)).fit(noisy)

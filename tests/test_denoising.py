@@ -6,6 +6,7 @@ import pytest
 from preimage.denoising import Learner, Recipe, Units, cut, small_patches
 from preimage.denoising.examples import Clean, Noisy
 from preimage.denoising.features import Features
+from preimage.denoising.linear import Wiener
 from preimage.denoising.readout import Moments, gather
 from preimage.denoising.saturation import Limits, Mending
 from preimage.denoising.stack import Blurred, Level, Stack
@@ -63,6 +64,15 @@ def test_perfect_answers_give_the_images_back(shape, view):
     np.testing.assert_allclose(view.assemble(answers, shape), images, atol=1e-6)
 
 
+def test_codes_are_seen_alone_or_beside_the_row():
+    rows = RNG(0).standard_normal((60, 1, 4)).astype(np.float32)
+    alone = Coded.fit(Whole((1.0,)), [rows], Gaussian(), RNG(0))
+    beside = Coded(Whole((1.0,), beside=True), alone.model)
+    seen = beside.reader([rows])(np.arange(60))
+    np.testing.assert_array_equal(seen[:, :-4], alone.reader([rows])(np.arange(60)))
+    np.testing.assert_array_equal(seen[:, -4:], rows[:, 0])
+
+
 def test_a_whole_sees_only_maps_with_a_weight():
     first, second = RNG(0).random((2, 5, 2, 3, 1))
     rows = Whole((0.0, 2.0)).reader([first, second])(np.array([4, 1]))
@@ -106,6 +116,28 @@ def test_moments_gathered_by_blocks_are_those_of_the_formula():
     phi = features(rows)
     np.testing.assert_allclose(moments.features, phi.T @ phi / 4500, atol=1e-12)
     np.testing.assert_allclose(moments.truth, phi.T @ view.answers(truth)(places) / 4500, atol=1e-12)
+
+
+def test_the_linear_filter_of_noisy_rows_tends_to_that_of_the_planted_covariance():
+    rng, sigma = RNG(0), 0.5
+    axes, variances = np.linalg.qr(rng.standard_normal((6, 6)))[0], np.array([4, 2, 1, 0.2, 0, 0])
+    truth = (rng.standard_normal((40_000, 6)) * np.sqrt(variances)) @ axes.T + 3
+    rows = (truth + sigma * rng.standard_normal(truth.shape)).astype(np.float32).reshape(-1, 1, 6)
+    found = Wiener.fit(Noisy.draw(rows, sigma, rng))
+    np.testing.assert_allclose(found.gain, (axes * (variances / (variances + sigma**2))) @ axes.T, atol=0.01)
+    error = np.mean(np.square(found([rows])[:, 0] - truth))
+    assert error == pytest.approx(np.mean(variances * sigma**2 / (variances + sigma**2)), rel=0.02)
+    assert np.linalg.eigvalsh(found.gain).min() > -1e-6  # nothing is turned round, where nothing but noise is
+
+
+def test_the_linear_filter_of_clean_rows_is_least_squares():
+    rng = RNG(0)
+    truth = rng.standard_normal((200, 1, 5)).astype(np.float32)
+    rows = truth @ rng.standard_normal((5, 5)).astype(np.float32) + 1
+    rows[..., -1] = rows[..., 0]  # a column that says nothing new
+    inputs = np.column_stack([rows[:, 0], np.ones(200)])
+    expected = inputs @ np.linalg.lstsq(inputs, truth[:, 0], rcond=1e-6)[0]
+    np.testing.assert_allclose(Wiener.fit(Clean(truth, rows))([rows])[:, 0], expected, atol=2e-3)
 
 
 def test_the_probe_has_the_mean_of_the_closed_form_derivative():

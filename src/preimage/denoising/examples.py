@@ -43,6 +43,9 @@ class Examples(Protocol):
     def places(self, view: View) -> np.ndarray:
         """The numbers of the places that can be learnt from."""
 
+    def covariances(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The means ȳ and x̄ of noisy rows and their truth, and the covariances C_yy and C_xy."""
+
     def points(self, maps: list[Images]) -> list[Images]:
         """In place of the maps, the least noisy ones that there are, to take kernel PCA of."""
 
@@ -75,6 +78,12 @@ class Clean:
 
     def places(self, view):
         return np.arange(view.places(self.truth.shape))
+
+    def covariances(self):
+        x, y = (images.reshape(self.n, -1).astype(float) for images in (self.truth, self.images))
+        means = y.mean(axis=0), x.mean(axis=0)
+        y = y - means[0]
+        return *means, y.T @ y / self.n, x.T @ y / self.n
 
     def points(self, maps):
         return [self.truth] * len(maps)
@@ -120,6 +129,14 @@ class Noisy:
     def places(self, view):
         n = view.places((self.n, *self.images.shape[1:]))
         return np.flatnonzero(self.trusted) if n == self.trusted.size else np.arange(n)
+
+    def covariances(self):
+        """C_xy = C_yy − σ²I without its negative part, which is chance."""
+        y = self.images[: self.n].reshape(self.n, -1).astype(float)
+        mean = y.mean(axis=0)
+        inputs = (y - mean).T @ (y - mean) / self.n
+        values, axes = np.linalg.eigh(inputs)
+        return mean, mean, inputs, (axes * np.maximum(values - self.sigma**2, 0)) @ axes.T
 
     def points(self, maps):
         return [images[: self.n] for images in maps]

@@ -17,6 +17,7 @@ from scipy.ndimage import gaussian_filter
 
 from preimage import progress
 from preimage.denoising.examples import Examples
+from preimage.denoising.linear import Wiener
 from preimage.denoising.saturation import Mending
 from preimage.denoising.stage import Crossed, Recipe, Stage
 from preimage.denoising.views import Images, Lens, Whole, Windows
@@ -45,11 +46,14 @@ class Blurred:
         return self(maps)
 
 
+Sight = Crossed | Blurred | Wiener
+
+
 @dataclass(frozen=True, eq=False)
 class Level:
     """One or two stages, and the risk of what they answer."""
 
-    whole: Crossed | Blurred
+    whole: Sight
     local: Stage | None
     risk: float = float("nan")
     mending: Mending | None = None
@@ -134,10 +138,7 @@ class Plan:
     def _level(self, taught: _Taught, judges: Examples, judged: Images | None, rng: np.random.Generator) -> Level:
         examples, fold, below = taught.examples, taught.fold, taught.below
         noisy = examples.images
-        whole: Crossed | Blurred = Blurred()
-        if self.whole is not None:
-            maps, weights = ([noisy], (1.0,)) if below is None else ([noisy, below], (0.0, 1.0))
-            whole = self.whole.crossed(Whole(weights), maps, examples, fold[: examples.n], rng)
+        whole = self._whole(examples, fold[: examples.n], below, rng)
         if self.local is None:
             level = Level(whole, None)
             return replace(level, risk=float(judges.risk(level(judges.images, judged)).mean()))
@@ -145,6 +146,17 @@ class Plan:
         maps, judge_maps = seen(whole, noisy, below, fold), seen(whole, judges.images, judged)
         stage, risk = self.local.judged(view, maps, examples, judge_maps, judges, rng)
         return Level(whole, stage, risk, self.mending)
+
+    def _whole(self, examples: Examples, fold: np.ndarray, below: Images | None, rng) -> Sight:
+        """The first stage of a level; rows without a geometry, which have no second one, begin with a linear filter."""
+        if self.whole is None:
+            return Blurred()
+        if below is not None:
+            view = Whole((0.0, 1.0), beside=self.local is None)
+            return self.whole.crossed(view, [examples.images, below], examples, fold, rng)
+        if self.local is None:
+            return Wiener.fit(examples)
+        return self.whole.crossed(Whole((1.0,)), [examples.images], examples, fold, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +180,7 @@ def _lenses(blurred: bool, has_below: bool) -> tuple[Lens, ...]:
     return (NOISY if has_below else NOISY_FIRST, BLURRED if blurred else WHOLE, *(BELOW,) * has_below)
 
 
-def seen(whole: Crossed | Blurred, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> list[Images]:
+def seen(whole: Sight, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> list[Images]:
     """The maps that the second stage of a level sees: the noisy images, as wholes, and the estimate below."""
     maps = [noisy] if below is None else [noisy, below]
     answer = whole(maps) if fold is None else whole.left_out(maps, fold)

@@ -52,9 +52,12 @@ class Whole:
     ----------
     weights : tuple of floats
         One a map; a map of weight 0 is not looked at.
+    beside : bool
+        Whether the numbers themselves are seen beside their codes.
     """
 
     weights: tuple[float, ...]
+    beside: bool = False
 
     def places(self, shape):
         return shape[0]
@@ -94,8 +97,10 @@ class Coded:
         return self.whole.places(shape)
 
     def reader(self, maps):
-        codes = self.model.codes(self.whole.reader(maps)(slice(None)))
-        return lambda places: codes[places]
+        rows = self.whole.reader(maps)(slice(None))
+        codes = self.model.codes(rows)
+        seen = np.concatenate([codes, rows], axis=1) if self.whole.beside else codes
+        return lambda places: seen[places]
 
     def answers(self, images):
         return self.whole.answers(images)

@@ -24,6 +24,7 @@ __all__ = ["NoiseLevel", "from_differences", "from_flat_patches", "from_spectrum
 
 ROUNDS, DRAWS = 8, 4  # of matching the simulated spectrum
 FLOOR = 0.2  # the share of directions that is taken for free of signal
+FEW_COLUMNS = 20  # a fifth of fewer directions is too few for a floor to show
 EDGE = 2.02  # the 99 % point of the Tracy–Widom law (β = 1)
 MOST_ROWS, MOST_COLUMNS = 20_000, 512  # larger matrices are sampled: this many numbers fix σ to a fraction of 1 %
 MOST_DIFFERENCES = 2_000_000
@@ -124,7 +125,7 @@ def _doubt(n_signal: int, n: int, d: int, lower: float, sigma: float) -> str:
         return f"{n + 1} rows of {d} numbers are too few to tell noise from signal"
     if n_signal == 0:
         return "nothing stands out of the noise, so that all variance is taken for it"
-    if n_signal > (1 - FLOOR) * min(n, d):
+    if n_signal > (1 - FLOOR if d >= FEW_COLUMNS else 1 / 3) * min(n, d):
         return f"at least {n_signal} of {min(n, d)} directions hold signal, and too few are left; sigma is at most this"
     if n < d and n_signal > max(5, 0.05 * n):
         return f"{n + 1} rows are too few beside {d} columns to see all signal; sigma is at most this"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
@@ -175,17 +175,34 @@ def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) ->
 
 
 def spread(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list:
-    """The results of ``function`` over the tasks, on all cores, each with one BLAS thread."""
+    """The results of ``function`` over the tasks, on all cores, each with one BLAS thread.
+
+    What a task spreads in its turn stays in its thread: the cores are taken.
+    """
     tasks = list(tasks)
     if len(tasks) <= 1 or n_threads() == 1:
         return [function(task) for task in tasks]
-    contexts = [copy_context() for _ in tasks]  # the caller's, so that np.errstate holds in the threads too
-    with single_threaded_blas(), ThreadPoolExecutor(n_threads()) as pool:
+    pool = _pool(n_threads(), os.getpid())
+    with single_threaded_blas():  # contexts are the caller's, so that np.errstate holds in the threads too
+        futures = [pool.submit(copy_context().run, _in_its_thread, function, task) for task in tasks]
         try:
-            return list(pool.map(lambda context, task: context.run(function, task), contexts, tasks))
+            return [future.result() for future in futures]
         except BaseException:
-            pool.shutdown(cancel_futures=True)
+            for future in futures:
+                future.cancel()
+            wait(futures)
             raise
+
+
+def _in_its_thread(function: Callable[[Task], Any], task: Task) -> Any:
+    _alone.set(True)
+    return function(task)
+
+
+@lru_cache
+def _pool(n: int, process: int) -> ThreadPoolExecutor:
+    """Threads that wait for work; a forked process, which has none of them, makes its own."""
+    return ThreadPoolExecutor(n, thread_name_prefix="preimage")
 
 
 def slices(n: int, length: int = TILE) -> list[slice]:

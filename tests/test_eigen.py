@@ -6,6 +6,7 @@ import pytest
 from helpers import centring, groups_of_equal, prescribed, rows
 from preimage import operators
 from preimage.eigen import BlockKrylov, Dense, Lanczos, PowerDeflation, as_solver, as_solver_object, choose_solver
+from preimage.eigen.mixed import Mixed
 from preimage.exceptions import ConvergenceWarning
 from preimage.kernels import Gaussian, Linear
 from preimage.operators import Centred, Stored, Symmetric, gram_operator
@@ -68,6 +69,22 @@ def assert_residuals_are_true_and_bound_the_error(pairs, A):
     np.testing.assert_allclose(pairs.residuals, measured, atol=1e-13 * scale)
     distance = np.abs(pairs.values[:, None] - np.linalg.eigvalsh(A)).min(axis=1)
     assert np.all(distance <= pairs.residuals + 1e-13 * scale)
+
+
+@pytest.mark.parametrize("spectrum", ["spread", "geometric", "degenerate", "indefinite"])
+def test_mixed_precision_has_a_subspace_of_single_and_values_of_double_precision(spectrum):
+    A = prescribed(SPECTRA[spectrum])
+    pairs = solve(Mixed(), Stored(A.copy()), 7)
+    true = np.linalg.eigvalsh(A)[::-1]
+    np.testing.assert_allclose(pairs.values, true[:7], atol=1e-11 * true[0])
+    np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(7), atol=1e-12)
+    assert pairs.residuals.max() < 1e-5 * true[0]
+    assert_residuals_are_true_and_bound_the_error(pairs, A)
+
+
+def test_mixed_precision_gives_way_where_single_precision_is_blind():
+    A = prescribed(10.0 ** -np.arange(N))
+    np.testing.assert_allclose(solve(Mixed(), Stored(A.copy()), 12).values, 10.0 ** -np.arange(12.0), atol=1e-14)
 
 
 @every_solver

@@ -104,6 +104,15 @@ def test_everything_is_chosen_where_nothing_is_said():
     assert len(result.columns()["risk"]) == len(result.table)
 
 
+def test_rows_far_from_the_origin_are_compared_alike_and_the_chosen_model_keeps_their_precision():
+    _, noisy = curve(200)
+    near, far = (select(noisy + offset, grid=GRID, sigma=0.15, keep=1, random_state=0) for offset in (0, 1e6))
+    assert near.best_params == far.best_params
+    np.testing.assert_allclose(near.columns()["risk"], far.columns()["risk"], rtol=0.02)
+    assert far.best.decomposition_.inputs.dtype == float
+    np.testing.assert_allclose(far.best.decomposition_.inputs, noisy + 1e6, rtol=1e-15)
+
+
 def test_the_same_seed_gives_the_same_table():
     _, noisy = curve()
     grid = {"n_components": [1, 4, 20]}

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import get_config
+from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
 
 from preimage.kernels import Kernel, Radial
@@ -38,7 +38,7 @@ Task = TypeVar("Task")
 def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
     """The kernel matrix between the rows of X and the rows of Y."""
     out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y)) if out is None else out
-    right, side = Rows.ready(kernel, Y, beside=X), tile_side(Y)  # here, because threads do not see the caller's budget
+    right, side = Rows.ready(kernel, Y, beside=X), tile_side(Y)
 
     def fill(rows: slice) -> None:
         left = right.likewise(X[rows])
@@ -68,7 +68,7 @@ def gram(kernel: Kernel, X) -> np.ndarray:
 def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
     """K(X, Y) @ V without storing K."""
     out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
-    right, side = Rows.ready(kernel, Y, beside=X), tile_side(Y)  # here, because threads do not see the caller's budget
+    right, side = Rows.ready(kernel, Y, beside=X), tile_side(Y)
 
     def fill(rows: slice) -> None:
         left = right.likewise(X[rows])
@@ -177,14 +177,15 @@ def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) ->
 def spread(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list:
     """The results of ``function`` over the tasks, on all cores, each with one BLAS thread.
 
-    What a task spreads in its turn stays in its thread: the cores are taken.
+    What a task spreads in its turn stays in its thread, and has its share of the budget: the cores are taken.
     """
     tasks = list(tasks)
     if len(tasks) <= 1 or n_threads() == 1:
         return [function(task) for task in tasks]
-    pool = _pool(n_threads(), os.getpid())
+    pool, settings = _pool(n_threads(), os.getpid()), get_config()
+    settings["working_memory"] /= n_threads()
     with single_threaded_blas():  # contexts are the caller's, so that np.errstate holds in the threads too
-        futures = [pool.submit(copy_context().run, _in_its_thread, function, task) for task in tasks]
+        futures = [pool.submit(copy_context().run, _in_its_thread, settings, function, task) for task in tasks]
         try:
             return [future.result() for future in futures]
         except BaseException:
@@ -194,9 +195,10 @@ def spread(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list:
             raise
 
 
-def _in_its_thread(function: Callable[[Task], Any], task: Task) -> Any:
+def _in_its_thread(settings: dict[str, Any], function: Callable[[Task], Any], task: Task) -> Any:
     _alone.set(True)
-    return function(task)
+    with config_context(**settings):
+        return function(task)
 
 
 @lru_cache

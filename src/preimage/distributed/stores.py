@@ -87,7 +87,7 @@ def open_store(path: Path) -> tuple[Any, tuple[str, ...] | None]:
     except DataFileError:
         raise
     except ImportError as error:
-        raise DataFileError(f"{path} needs {error.name}: install it by `pip install {error.name}`.") from error
+        raise DataFileError(f"{path} needs {error.name}: install it by `pip install preimage[stores]`.") from error
     except Exception as error:  # each library fails in its own ways on what it cannot read
         raise DataFileError(f"{path} is empty, damaged, or not what its ending says.") from error
 

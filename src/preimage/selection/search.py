@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from preimage import kernels, preimages, progress, scales, validation
+from preimage import eigen, kernels, preimages, progress, scales, validation
+from preimage.eigen.mixed import Mixed
 from preimage.estimators import KernelPCA
 from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning
-from preimage.kernels import Radial
 from preimage.noise_level import NoiseLevel, noise_level
 from preimage.preimages.base import refuse_precomputed
 from preimage.risk import Masked, Question, Risk, RiskEstimate, Sure
@@ -24,10 +24,9 @@ from preimage.risk import Masked, Question, Risk, RiskEstimate, Sure
 __all__ = ["Candidate", "Selection", "select"]
 
 HELD_OUT, MOST_JUDGED = 0.25, 1000  # the share of the rows that judge, and the most of them
-FEWEST_ROWS = 50  # that judge in the first round
+FEWEST_ROWS, FEWEST_NUMBERS = (25, 50), 5000  # that judge in the first round; fewer rows where they are long
 FACTORS = tuple(2.0 ** (k / 2) for k in range(6))  # of the length scale by Kwok & Tsang's rule: c · 1, 2, 4, … 32
 MOST_COMPONENTS = 256
-SINGLE = 1e-12, 1e12  # the size of numbers with which single precision is at ease
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +98,7 @@ def select(
 
     Candidates of one kernel share its eigendecomposition, whatever their number of components and way back. They are
     judged on rows that no candidate was fitted on; all on a few of them, the best ``keep`` of them on more, and so on
-    (successive halving), by the same probes of the same rows. Kernels of the distance are compared in single precision;
-    what is chosen is fitted in that of X.
+    (successive halving), by the same probes of the same rows.
 
     Parameters
     ----------
@@ -133,7 +131,6 @@ def select(
     X, part, judges = _split(X, noisy, rng)
     judged_by, noise = _as_risk(risk, sigma, X if noisy is None else judges, shape)
     grid = _default_grid(estimator, part) if grid is None else grid
-    part, judges = _comparable(estimator, grid, part, judges)
     search = _Search(estimator, part, judges, judged_by, int(rng.integers(2**31)))
     candidates = search.candidates(grid)
     table = _successive_halving(search, candidates, keep)
@@ -169,7 +166,8 @@ class _Search:
         """A model with as many components as any member asks for."""
         numbers = [params["n_components"] for params in members if _is_shared(params)]
         most = {"n_components": min(max(numbers), len(self.X) - 1)} if numbers else {}
-        return clone(self.estimator).set_params(**_common(members[0]) | most).fit(self.X)
+        model = clone(self.estimator).set_params(**_common(members[0]) | most)
+        return model.set_params(solver=_light(model.solver, len(self.X), most.get("n_components"))).fit(self.X)
 
     def judge(self, candidates: list[Candidate], n_rows: int) -> list[Candidate]:
         """The candidates with their risks on the first rows."""
@@ -196,12 +194,18 @@ class _Search:
         return model._bring_back(codes[:, : model.n_components_], "denoise", starts=question.rows)
 
 
+def _light(solver, n: int, k: int | None):
+    """LAPACK in mixed precision where it would be LAPACK: seven digits are enough to compare settings."""
+    automatic = isinstance(solver, str) and solver == "auto"
+    return Mixed() if automatic and k and isinstance(eigen.choose_solver(n, k), eigen.Dense) else solver
+
+
 def _successive_halving(search: _Search, candidates: list[Candidate], keep: float) -> list[Candidate]:
     """All candidates, best first; in every round the best go on to more rows."""
     if not 0 < keep <= 1:
         raise ValueError(f"keep must be a share in (0, 1], not {keep!r}.")
     given_up: list[Candidate] = []
-    for n_rows in _rounds(len(search.judges), len(candidates), keep):
+    for n_rows in _rounds(search.judges.shape, len(candidates), keep):
         candidates = sorted(search.judge(candidates, n_rows), key=lambda candidate: candidate.risk)
         if n_rows < len(search.judges):
             stay = max(1, int(np.ceil(keep * len(candidates))))
@@ -209,10 +213,11 @@ def _successive_halving(search: _Search, candidates: list[Candidate], keep: floa
     return candidates + given_up
 
 
-def _rounds(n_rows: int, n_candidates: int, keep: float) -> Iterator[int]:
+def _rounds(shape: tuple[int, ...], n_candidates: int, keep: float) -> Iterator[int]:
     """Numbers of rows, growing by 1/keep to all; as many rounds as leave a handful of candidates and enough rows."""
-    n_rounds = 1
-    while keep < 1 and n_rows * keep**n_rounds >= FEWEST_ROWS and n_candidates * keep**n_rounds >= 3:
+    n_rows, n_rounds = shape[0], 1
+    fewest = np.clip(FEWEST_NUMBERS / shape[1], *FEWEST_ROWS)
+    while keep < 1 and n_rows * keep**n_rounds >= fewest and n_candidates * keep**n_rounds >= 3:
         n_rounds += 1
     for remaining in reversed(range(n_rounds)):
         yield int(np.ceil(n_rows * keep**remaining))
@@ -229,20 +234,6 @@ def _split(X, noisy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, 
     if noisy.shape[1] != X.shape[1]:
         raise ValueError(f"noisy has {noisy.shape[1]} columns, and X has {X.shape[1]}.")
     return X, X, noisy[rng.permutation(len(noisy))]
-
-
-def _comparable(estimator: KernelPCA, grid: dict, part: np.ndarray, judges: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The rows in single precision where that is enough to compare settings, in half the time.
-
-    It is where kernels do not see the origin, which is moved into the middle of the rows: what is lost is far below
-    the standard error of a risk.
-    """
-    chosen = [kernels.as_kernel(kernel) for kernel in grid.get("kernel", [estimator.kernel])]
-    moved = [rows - part.mean(axis=0) for rows in (part, judges)]
-    sizes = np.array([np.abs(rows).max(initial=0) for rows in moved])
-    if all(isinstance(kernel, Radial) for kernel in chosen) and np.all((sizes > SINGLE[0]) & (sizes < SINGLE[1])):
-        part, judges = (rows.astype(np.float32) for rows in moved)
-    return part, judges
 
 
 def _as_risk(risk, sigma, Y: np.ndarray, shape) -> tuple[Risk, NoiseLevel | None]:

@@ -1,0 +1,44 @@
+"""LAPACK in single precision, put right in double precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from preimage.eigen.base import Eigenpairs, column_norms, report
+from preimage.eigen.dense import Dense
+from preimage.operators import Symmetric
+
+SEEN = 1e-5  # of the largest eigenvalue: what is smaller drowns in single precision
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """The leading subspace Q in single precision, then the eigenpairs of QᵀAQ in double: a third of the time of Dense.
+
+    Residuals are of the order of 1e-6 λ₁, the errors of eigenvalues of their squares. Where wanted eigenvalues are so
+    small that single precision does not see them, it is :class:`Dense`.
+    """
+
+    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
+        matrix, n = operator.dense(), operator.shape[0]
+        single, wanted = matrix.astype(np.float32), (n - k, n - 1)
+        values, vectors = scipy.linalg.eigh(
+            single, subset_by_index=wanted, driver="evr", overwrite_a=True, check_finite=False
+        )
+        if not values[0] > SEEN * values[-1]:
+            return Dense().solve(operator, k, rng)
+        basis = _orthonormal(vectors.astype(matrix.dtype))
+        image = matrix @ basis
+        values, weights = scipy.linalg.eigh(basis.T @ image, check_finite=False)
+        vectors = basis @ weights
+        residuals = column_norms(image @ weights - vectors * values)
+        return report(matrix, values, vectors, bound=np.inf, steps=1, residuals=residuals)
+
+
+def _orthonormal(nearly: np.ndarray) -> np.ndarray:
+    """Columns that are orthonormal up to single precision, made so in double: V R⁻¹ with VᵀV = RᵀR."""
+    root = scipy.linalg.cholesky(nearly.T @ nearly, check_finite=False)
+    return scipy.linalg.solve_triangular(root, nearly.T, trans="T", check_finite=False).T

@@ -259,7 +259,7 @@ def test_no_copy_of_points_larger_than_the_budget_is_made(kernel, threads):
 def test_a_large_budget_takes_whole_tiles():
     with sklearn.config_context(working_memory=1024):
         counted = Counted()
-        tiles.gram(counted.kernel, numbered(1024))
+        tiles.gram(counted.kernel, numbered(2 * tiles.TILE))
         assert {(n, m) for _, n, _, m in counted.tiles} == {(tiles.TILE, tiles.TILE)}
 
 
@@ -301,6 +301,17 @@ def test_row_blocks_are_as_long_as_the_budget_allows():
 def test_a_stored_matrix_multiplies_as_it_would_by_itself(n, columns, threads):
     matrix, V = rows(n, n), np.random.default_rng(1).standard_normal((n, *columns))
     np.testing.assert_allclose(tiles.multiply_stored(matrix, V), matrix @ V, rtol=1e-10, atol=1e-11)
+
+
+def test_columns_without_variation_are_no_part_of_a_gram_matrix_and_are_one_beside_other_rows():
+    X, Y = rows(40, 5), rows(30, 5, seed=1)
+    X[:, [0, 3]] = 0.1, -7
+    kernel = Gaussian(1.5)
+    np.testing.assert_allclose(tiles.gram(kernel, X), kernel(X, X), rtol=1e-12)
+    V = rows(40, 2, seed=2)
+    np.testing.assert_allclose(tiles.multiply_symmetric(kernel, X, V), kernel(X, X) @ V, rtol=1e-11)
+    np.testing.assert_allclose(tiles.cross(kernel, Y, X), kernel(Y, X), rtol=1e-12)
+    assert tiles.gram(kernel, np.ones((7, 3))).min() == 1  # nothing varies
 
 
 def test_sparse_rows_beside_dense_ones():

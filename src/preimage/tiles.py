@@ -28,7 +28,8 @@ from threadpoolctl import ThreadpoolController
 from preimage.kernels import Kernel, Radial
 from preimage.kernels.geometry import squared_norms
 
-TILE = 512  # rows and columns of a tile: 2 MiB of float64, which stays in a core's cache
+TILE = 496  # rows and columns of a tile: 2 MiB of float64, which stays in a core's cache, where the rows of a tile
+# whose length is a power of two would take each other's place
 STRIP = 64  # rows of a tile that are taken from inner products to kernel values at once, within the innermost cache
 COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
 
@@ -125,11 +126,14 @@ class Rows:
     def ready(cls, kernel: Kernel, X, beside=None) -> Rows:
         """Rows with the origin moved to their mean, where the kernel is one of the distance and all rows are dense.
 
-        The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
+        The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile. Rows
+        that meet no others lose the columns in which they are all the same.
         """
         sparse = sp.issparse(X) or sp.issparse(beside)
         if sparse or not isinstance(kernel, Radial) or X.nbytes > working_bytes() / 4:
             return cls(kernel, X)
+        if beside is None and not (varies := np.ptp(X, axis=0) > 0).all():
+            X = X[:, varies]
         return cls(kernel, X, X.mean(axis=0)).likewise(X)
 
     def likewise(self, X) -> Rows:

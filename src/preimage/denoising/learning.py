@@ -89,7 +89,7 @@ class Learner:
         plan = Plan(
             recipe if self.wholes else None,
             recipe if self.windows else None,
-            self.n_levels,
+            1 if mending else self.n_levels,  # judges that look past what was cut off mislead the levels above
             0.0 if self.anywhere else POSITION,
             mending,
         )

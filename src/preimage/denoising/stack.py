@@ -25,7 +25,9 @@ from preimage.denoising.views import Images, Lens, Whole, Windows
 __all__ = ["Level", "Plan", "Stack"]
 
 NOISY, NOISY_FIRST = Lens(1.0, 1.0), Lens(1.0, 1.1)
-WHOLE, BLURRED, BELOW = Lens(0.8, 1.8), Lens(1.0, 0.8), Lens(3.0, 1.2)
+WHOLE, BELOW = Lens(0.8, 1.8), Lens(3.0, 1.2)
+BLURRED_WIDTH = 0.8
+HALVES = 2  # of the pieces of an image alone, each answered by a stage fitted on the other: places are few
 WORTH = 0.998  # a level must bring the risk to less than this of what it was
 
 
@@ -33,7 +35,7 @@ WORTH = 0.998  # a level must bring the risk to less than this of what it was
 class Blurred:
     """Images out of focus: what their surroundings at large look like, where there are no wholes to learn from."""
 
-    widths: tuple[float, ...] = (2.0, 4.0)
+    widths: tuple[float, ...] = (2.0, 4.0, 8.0)
 
     def __call__(self, maps: list[Images]) -> Images:
         """The last map, blurred by each width."""
@@ -54,14 +56,17 @@ class Level:
     """One or two stages, and the risk of what they answer."""
 
     whole: Sight
-    local: Stage | None
+    local: Stage | Crossed | None
     risk: float = float("nan")
     mending: Mending | None = None
 
     def __call__(self, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> Images:
         """The estimate; ``fold`` for images that the level was fitted on."""
         maps = seen(self.whole, noisy, below, fold)
-        estimate = self.local(maps) if self.local is not None else maps[1]
+        if isinstance(self.local, Crossed) and fold is not None:
+            estimate = self.local.left_out(maps, fold)
+        else:
+            estimate = self.local(maps) if self.local is not None else maps[1]
         return estimate if self.mending is None else self.mending(noisy, estimate)
 
 
@@ -111,6 +116,8 @@ class Plan:
         Weight of the coordinates of a place.
     mending : Mending, optional
         What is done about points where values were cut off.
+    at_large : float
+        Weight of what images look like out of focus, where there are no wholes to learn from.
     """
 
     whole: Recipe | None
@@ -118,6 +125,7 @@ class Plan:
     n_levels: int
     position: float
     mending: Mending | None = None
+    at_large: float = 1.0
 
     def fit(self, draw: Callable[[], tuple[Examples, np.ndarray]], judges: Examples, rng: np.random.Generator) -> Stack:
         """A stack for the examples that ``draw`` returns with their folds, judged on others.
@@ -142,10 +150,18 @@ class Plan:
         if self.local is None:
             level = Level(whole, None)
             return replace(level, risk=float(judges.risk(level(judges.images, judged)).mean()))
-        view = Windows(_lenses(isinstance(whole, Blurred), below is not None), self.position)
+        view = Windows(self._lenses(below is not None), self.position)
         maps, judge_maps = seen(whole, noisy, below, fold), seen(whole, judges.images, judged)
+        if self.whole is None:
+            stages = self.local.crossed(view, maps, examples, fold[: examples.n] % HALVES, rng)
+            return Level(whole, stages, float(judges.risk(stages(judge_maps)).mean()), self.mending)
         stage, risk = self.local.judged(view, maps, examples, judge_maps, judges, rng)
         return Level(whole, stage, risk, self.mending)
+
+    def _lenses(self, has_below: bool) -> tuple[Lens, ...]:
+        """How the second stage of a level sees its maps."""
+        whole = Lens(self.at_large, BLURRED_WIDTH) if self.whole is None else WHOLE
+        return (NOISY if has_below else NOISY_FIRST, whole, *(BELOW,) * has_below)
 
     def _whole(self, examples: Examples, fold: np.ndarray, below: Images | None, rng) -> Sight:
         """The first stage of a level; rows without a geometry, which have no second one, begin with a linear filter."""
@@ -173,11 +189,6 @@ class _Taught:
             return replace(self, below=stack.levels[-1](examples.images, self.below, self.fold))
         fold = np.tile(fold, len(examples.images) // examples.n)
         return _Taught(examples, fold, stack(examples.images, fold) if stack.levels else None)
-
-
-def _lenses(blurred: bool, has_below: bool) -> tuple[Lens, ...]:
-    """How the second stage of a level sees its maps."""
-    return (NOISY if has_below else NOISY_FIRST, BLURRED if blurred else WHOLE, *(BELOW,) * has_below)
 
 
 def seen(whole: Sight, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> list[Images]:

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_sample_image
+from sklearn.datasets import load_sample_image, load_wine
 from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -99,6 +99,19 @@ def test_a_table_is_denoised_as_by_the_best_linear_filter_and_better_where_it_is
         linear = np.trace(covariance @ np.linalg.inv(covariance / sigma**2 + np.eye(10))) / 10  # its error, in theory
         error = mse(small(geometry=None, noise=sigma, n_stages=4).fit_transform(noisy), clean)
         assert least < error / linear < most
+
+
+def test_a_table_that_cannot_tell_its_noise_is_warned_of_and_loses_rather_too_little():
+    X = load_wine().data
+    clean = (X - X.mean(axis=0)) / X.std(axis=0)
+    for sigma, most in ((0.1, 1.5), (0.5, 0.8)):
+        noisy = clean + sigma * np.random.default_rng(0).standard_normal(clean.shape)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            denoiser = Denoiser(random_state=0).fit(noisy)
+        assert any("directions hold signal" in str(warning.message) for warning in caught)
+        assert 0.5 * sigma < denoiser.noise_.sigma < 2.5 * sigma
+        assert mse(denoiser.transform(noisy), clean) < most * mse(noisy, clean)
 
 
 def test_told_that_there_is_no_noise_it_changes_nothing(digits):

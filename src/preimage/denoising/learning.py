@@ -22,7 +22,6 @@ ENOUGH, MOST_COPIES = 6000, 6  # corrupted images that a level learns from, and 
 JUDGES, JUDGED_POINTS = 300, 80_000  # images, and points in them, that are kept to judge the levels by
 FOLDS = 4
 CAREFUL = 0.95  # of the noise is the most that is taken away on the mean, because some rows speak for all
-AT_LARGE = 2.5  # the more noise beside the picture, the more do its surroundings at large say
 POSITION = 0.5  # weight of the coordinates of a place beside what is seen there
 
 
@@ -72,8 +71,12 @@ class Learner:
         judging, teaching = _split(useful.shape, rng)
         judges, teachers = (Noisy.draw(useful[some], sigma, rng, trusted[some]) for some in (judging, teaching))
         fold = _folds(len(teaching), rng)
-        mending = Mending(limits, sigma) if limits else None
-        stack = self._fit(lambda: (teachers, fold), judges, rng, mending, at_large=max(1.0, AT_LARGE * sigma))
+        settings = {
+            "mending": Mending(limits, sigma) if limits else None,
+            "at_large": max(0.6, 4 * sigma - 1),  # the more noise, the more do surroundings at large say
+            "apart": useful[..., 0].size <= PLACES,
+        }
+        stack = self._fit(lambda: (teachers, fold), judges, rng, **settings)
         some = images[:JUDGES]
         removed = float(np.sqrt(np.mean(np.square(stack(some) - some), dtype=float)))
         return stack.sharing(min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
@@ -86,15 +89,14 @@ class Learner:
         judges = Clean(images[judging], noise(images[judging], rng))
         return self._fit(lambda: (Clean(truth, noise(truth, rng)), fold), judges, rng)
 
-    def _fit(self, draw: Callable, judges: Examples, rng, mending: Mending | None = None, at_large=1.0) -> Stack:
+    def _fit(self, draw: Callable, judges: Examples, rng, **settings) -> Stack:
         recipe = Recipe(self.kernel, self.n_landmarks, PLACES)
         plan = Plan(
             recipe if self.wholes else None,
             recipe if self.windows else None,
-            1 if mending else self.n_levels,  # judges that look past what was cut off mislead the levels above
+            1 if settings.get("mending") else self.n_levels,  # judges that look past what was cut off mislead the rest
             0.0 if self.anywhere else POSITION,
-            mending,
-            at_large,
+            **settings,
         )
         return plan.fit(draw, judges, rng)
 

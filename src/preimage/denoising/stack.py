@@ -27,7 +27,7 @@ __all__ = ["Level", "Plan", "Stack"]
 NOISY, NOISY_FIRST = Lens(1.0, 1.0), Lens(1.0, 1.1)
 WHOLE, BELOW = Lens(0.8, 1.8), Lens(3.0, 1.2)
 BLURRED_WIDTH = 0.8
-HALVES = 2  # of the pieces of an image alone, each answered by a stage fitted on the other: places are few
+HALVES = 2  # of the pieces of an image alone: the mean of a stage for each half is steadier than one for all
 WORTH = 0.998  # a level must bring the risk to less than this of what it was
 
 
@@ -53,18 +53,19 @@ Sight = Crossed | Blurred | Wiener
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One or two stages, and the risk of what they answer."""
+    """One or two stages, and the risk of what they answer; ``apart`` as in :class:`Plan`."""
 
     whole: Sight
     local: Stage | Crossed | None
     risk: float = float("nan")
     mending: Mending | None = None
+    apart: bool = False
 
     def __call__(self, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> Images:
         """The estimate; ``fold`` for images that the level was fitted on."""
         maps = seen(self.whole, noisy, below, fold)
-        if isinstance(self.local, Crossed) and fold is not None:
-            estimate = self.local.left_out(maps, fold)
+        if isinstance(self.local, Crossed) and self.apart and fold is not None:
+            estimate = self.local.left_out(maps, fold % HALVES)
         else:
             estimate = self.local(maps) if self.local is not None else maps[1]
         return estimate if self.mending is None else self.mending(noisy, estimate)
@@ -118,6 +119,9 @@ class Plan:
         What is done about points where values were cut off.
     at_large : float
         Weight of what images look like out of focus, where there are no wholes to learn from.
+    apart : bool
+        Whether pieces of an image alone show the levels above what the stage of the other half makes of them: where
+        places are so few that all of them are learnt from, what the stage of their own makes of them is too good.
     """
 
     whole: Recipe | None
@@ -126,6 +130,7 @@ class Plan:
     position: float
     mending: Mending | None = None
     at_large: float = 1.0
+    apart: bool = False
 
     def fit(self, draw: Callable[[], tuple[Examples, np.ndarray]], judges: Examples, rng: np.random.Generator) -> Stack:
         """A stack for the examples that ``draw`` returns with their folds, judged on others.
@@ -154,7 +159,7 @@ class Plan:
         maps, judge_maps = seen(whole, noisy, below, fold), seen(whole, judges.images, judged)
         if self.whole is None:
             stages = self.local.crossed(view, maps, examples, fold[: examples.n] % HALVES, rng)
-            return Level(whole, stages, float(judges.risk(stages(judge_maps)).mean()), self.mending)
+            return Level(whole, stages, float(judges.risk(stages(judge_maps)).mean()), self.mending, self.apart)
         stage, risk = self.local.judged(view, maps, examples, judge_maps, judges, rng)
         return Level(whole, stage, risk, self.mending)
 

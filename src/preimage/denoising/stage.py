@@ -58,7 +58,7 @@ class Crossed:
         """Each image by the stage that was fitted without its fold."""
         found = np.empty_like(maps[0])
         for number, stage in enumerate(self.stages):
-            chosen = np.flatnonzero(fold % len(self.stages) == number)
+            chosen = np.flatnonzero(fold == number)
             found[chosen] = stage([images[chosen] for images in maps])
         return found
 

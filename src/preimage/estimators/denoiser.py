@@ -38,7 +38,8 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
     examples : "noisy" or "clean"
         What the rows given to ``fit`` are.
     noise : "auto", a noise law, a callable (X, rng) → Y, or a number
-        What is to be removed; a number is the σ of Gaussian noise. "auto" estimates σ from noisy rows.
+        What is to be removed; a number is the σ of Gaussian noise. "auto" estimates σ from noisy rows; where these
+        cannot tell, a :class:`NoiseLevelWarning` says so, and σ is the lower end of what it may be.
     geometry : None or tuple
         What a row is: None a list of numbers, (height, width) or (height, width, channels) an image, (length,) a
         signal. Neighbours of a point say much about it, so give it if there is one.
@@ -192,7 +193,8 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
                 )
             return _as_law(self.noise)
         if automatic:
-            return GaussianNoise(_level(images, self.geometry, limits).sigma)
+            level = _level(images, self.geometry, limits)
+            return GaussianNoise(level.sigma if level.trusted else level.low)  # too little is safer than too much
         law = _as_law(self.noise)
         if not (isinstance(law, GaussianNoise) and law.clip is None):
             raise ValueError(

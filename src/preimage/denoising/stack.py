@@ -121,7 +121,7 @@ class Plan:
         Weight of what images look like out of focus, where there are no wholes to learn from.
     apart : bool
         Whether pieces of an image alone show the levels above what the stage of the other half makes of them: where
-        places are so few that all of them are learnt from, what the stage of their own makes of them is too good.
+        places are few or the noise is loud, what the stage of their own makes of them is too good.
     """
 
     whole: Recipe | None

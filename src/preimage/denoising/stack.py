@@ -28,6 +28,7 @@ NOISY, NOISY_FIRST = Lens(1.0, 1.0), Lens(1.0, 1.1)
 WHOLE, BELOW = Lens(0.8, 1.8), Lens(3.0, 1.2)
 BLURRED_WIDTH = 0.8
 HALVES = 2  # of the pieces of an image alone: the mean of a stage for each half is steadier than one for all
+ENOUGH_FOR_HALVES = 8000  # points
 WORTH = 0.998  # a level must bring the risk to less than this of what it was
 
 
@@ -157,7 +158,7 @@ class Plan:
             return replace(level, risk=float(judges.risk(level(judges.images, judged)).mean()))
         view = Windows(self._lenses(below is not None), self.position)
         maps, judge_maps = seen(whole, noisy, below, fold), seen(whole, judges.images, judged)
-        if self.whole is None:
+        if self.whole is None and examples.n * noisy[0, ..., 0].size >= ENOUGH_FOR_HALVES:
             stages = self.local.crossed(view, maps, examples, fold[: examples.n] % HALVES, rng)
             return Level(whole, stages, float(judges.risk(stages(judge_maps)).mean()), self.mending, self.apart)
         stage, risk = self.local.judged(view, maps, examples, judge_maps, judges, rng)

@@ -244,6 +244,7 @@ def _lloyd(partition: Partition, history: list[float], max_iter: int, tol: float
         nearest = distances.argmin(axis=1)
         labels = _repaired(nearest, partition.weights * distances.min(axis=1), partition.k)
         if np.array_equal(labels, before):
+            history += history if len(history) == 1 else []  # a first step counts, also where it changes nothing
             return True
         partition.relabel(labels)
         if partition.inertia > history[-1] + partition.rounding:  # an indefinite kernel

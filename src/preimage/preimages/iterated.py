@@ -45,7 +45,8 @@ class Iterated:
         """False for rows that stopped where a radial kernel is flat: φ(z) has nothing in common with the target."""
         if self.pull or targets.kernel.argument != "distance":
             return np.ones(len(targets), dtype=bool)
-        return best.values < targets.kernel.diagonal(best.points) + targets.norm2()
+        apart = targets.kernel.diagonal(best.points) + targets.norm2()
+        return best.values < apart * (1 - 64 * np.finfo(apart.dtype).eps)
 
     @staticmethod
     def _starts(targets: Expansion) -> np.ndarray:

@@ -12,6 +12,7 @@ from preimage.denoising.saturation import Limits, Mending
 from preimage.denoising.stack import Blurred, Level, Stack
 from preimage.denoising.stage import Crossed, Stage
 from preimage.denoising.views import Coded, Lens, Whole, Windows
+from preimage.exceptions import NoiseLevelWarning
 from preimage.kernels import Gaussian, Matern
 from preimage.kernels.geometry import squared_distances
 from preimage.noise import GaussianNoise
@@ -217,6 +218,47 @@ def test_images_of_a_fold_are_answered_by_the_stage_fitted_without_it():
     np.testing.assert_allclose(
         crossed([examples.images]), np.mean([stage([examples.images]) for stage in crossed.stages], axis=0), atol=1e-6
     )
+
+
+def test_pieces_are_answered_by_both_halves_or_only_by_the_one_that_did_not_learn_from_them():
+    images, fold = np.zeros((4, 8, 8, 1), dtype=np.float32), np.arange(4)
+    halves = Crossed(tuple(lambda maps, answer=answer: maps[0] + answer for answer in (1, 3)))
+    both, apart = Level(Blurred(), halves), Level(Blurred(), halves, apart=True)
+    np.testing.assert_array_equal(apart(images, None, fold)[:, 0, 0, 0], [1, 3, 1, 3])
+    for found in (both(images, None, fold), both(images, None), apart(images, None)):
+        np.testing.assert_array_equal(found, 2)
+
+
+@pytest.mark.parametrize(("n", "sigma", "apart"), [(60, 0.1, True), (1200, 0.1, False), (1200, 0.6, True)])
+def test_halves_keep_apart_where_places_are_few_or_the_noise_is_loud(n, sigma, apart):
+    learner = Learner(Gaussian(), 20, 1, wholes=False, windows=True, anywhere=True)
+    (level,) = learner.from_noisy(noisy(blobs(n, 16), sigma), sigma, RNG(0)).levels
+    assert len(level.local.stages) == 2
+    assert level.apart is apart
+
+
+def test_very_few_places_have_one_stage_for_all():
+    learner = Learner(Gaussian(), 20, 1, wholes=False, windows=True, anywhere=True)
+    (level,) = learner.from_noisy(noisy(blobs(30, 16), 0.1), 0.1, RNG(0)).levels
+    assert isinstance(level.local, Stage)
+
+
+def test_pictures_cut_off_have_one_level():
+    pictures = noisy(0.3 + 0.5 * blobs(60, 16), 0.2)
+    learner = Learner(Gaussian(), 60, 3, wholes=False, windows=True, anywhere=True)
+    whole = learner.from_noisy(pictures, 0.2, RNG(0))
+    held = learner.from_noisy(np.clip(pictures, 0, 1), 0.2, RNG(0), Limits(0.0, 1.0))
+    assert len(whole.levels) > 1
+    assert len(held.levels) == 1
+
+
+def test_pictures_of_which_nearly_all_is_cut_off_are_left_as_they_are_with_a_warning():
+    held = np.clip(noisy(0.1 * blobs(60, 16), 0.3), 0, 1)
+    learner = Learner(Gaussian(), 60, 3, wholes=False, windows=True, anywhere=True)
+    with pytest.warns(NoiseLevelWarning, match="cut off"):
+        stack = learner.from_noisy(held, 0.3, RNG(0), Limits(0.0, 1.0))
+    np.testing.assert_array_equal(stack(held), held)
+    assert stack.risk == pytest.approx(0.3**2)
 
 
 def test_a_stack_makes_its_share_of_the_change():

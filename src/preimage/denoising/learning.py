@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from preimage.denoising.saturation import Limits, Mending
 from preimage.denoising.stack import Plan, Stack
 from preimage.denoising.stage import Recipe
 from preimage.denoising.views import Images
+from preimage.exceptions import NoiseLevelWarning
 from preimage.kernels import Radial
 from preimage.noise import NoiseLaw
 
@@ -69,6 +71,14 @@ class Learner:
         """A stack from images with Gaussian noise, cut off at limits; on the mean it takes no more away than that."""
         trusted = limits.trusted(images, sigma) if limits else np.ones(images.shape[:-1], dtype=bool)
         useful, trusted = images[_most(trusted)], trusted[_most(trusted)]
+        if len(useful) < 2:
+            warnings.warn(
+                "nearly all values are cut off at the ends of their range, so that nothing can be learnt from them and "
+                "they are left as they are: give clean examples.",
+                NoiseLevelWarning,
+                stacklevel=6,
+            )
+            return Stack(risk=sigma**2)
         judging, teaching = _split(useful.shape, rng)
         judges, teachers = (Noisy.draw(useful[some], sigma, rng, trusted[some]) for some in (judging, teaching))
         fold = _folds(len(teaching), rng)
@@ -111,9 +121,9 @@ def _split(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray
 
 
 def _most(trusted: np.ndarray) -> np.ndarray:
-    """Which images have enough points to learn from; the best two at least."""
+    """Which images have enough points to learn from; the best two at least, if they have any."""
     share = trusted.reshape(len(trusted), -1).mean(axis=1)
-    return (share >= 0.1) | (share >= np.sort(share)[-2:].min())
+    return (share > 0) & ((share >= 0.1) | (share >= np.sort(share)[-2:].min()))
 
 
 def _folds(n: int, rng: np.random.Generator) -> np.ndarray:

@@ -18,10 +18,8 @@ __all__ = ["Limits", "Mending"]
 
 SHARE = 0.003  # of all values at one end of the range, from which they have been cut off there
 MARGIN = 2.0  # standard deviations of the noise that surroundings keep from an end
-BLUR, REACH = (
-    1.5,
-    4.0,
-)  # width of the mean that stands in for an estimate, and how far from a limit values are bent by it, in σ
+BLUR = 1.5  # width of the mean that stands in for an estimate
+REACH = 4.0  # how far from a limit values are bent by it, in σ
 AROUND, WITHIN = {1: 15, 2: 7}, {1: 5, 2: 3}  # sides of the surroundings of a point and of the hole in them
 
 

@@ -50,8 +50,16 @@ class Symmetric(LinearOperator):
         """The matrix itself."""
         return self @ np.eye(self.shape[0], dtype=self.dtype)
 
+    def row_means(self) -> np.ndarray:
+        """A1/n."""
+        return self @ np.full(self.shape[0], 1 / self.shape[0], dtype=self.dtype)
+
     def features(self, rows: np.ndarray) -> np.ndarray | None:
         """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström); None where entries of A cannot be had."""
+        return None
+
+    def halves(self) -> tuple[Symmetric, Symmetric] | None:
+        """Two operators whose sum is this one, the first nearly all of it, where their products cost half."""
         return None
 
 
@@ -70,6 +78,40 @@ class Stored(Symmetric):
 
     def dense(self) -> np.ndarray:
         return self.matrix
+
+
+class Halves(Symmetric):
+    """A float64 matrix held as two of float32, A = high + low to 48 bits: products with one half cost half."""
+
+    def __init__(self, high: np.ndarray, low: np.ndarray, row_sums: np.ndarray):
+        super().__init__(float, high.shape[0])
+        self.high, self.low, self.row_sums = high, low, row_sums
+
+    def row_means(self) -> np.ndarray:
+        return self.row_sums / len(self.row_sums)
+
+    def _matmat(self, V):
+        return tiles.multiply_halves(self.high, self.low, V)
+
+    def features(self, rows: np.ndarray) -> np.ndarray:
+        return _nystrom_features(np.add(self.high[:, rows], self.low[:, rows], dtype=float), rows)
+
+    def dense(self) -> np.ndarray:
+        return np.add(self.high, self.low, dtype=float)
+
+    def halves(self) -> tuple[Symmetric, Symmetric]:
+        return Single(self.high), Single(self.low)
+
+
+class Single(Symmetric):
+    """A float32 matrix whose products with float64 vectors are summed in single precision."""
+
+    def __init__(self, matrix: np.ndarray):
+        super().__init__(float, matrix.shape[0])
+        self.matrix = matrix
+
+    def _matmat(self, V):
+        return tiles.multiply_stored(self.matrix, V.astype(np.float32)).astype(float)
 
 
 class Tiled(Symmetric):
@@ -104,6 +146,10 @@ class Centred(Symmetric):
         features = self.operator.features(rows)
         return None if features is None else features - features.mean(axis=0)
 
+    def halves(self) -> tuple[Symmetric, Symmetric] | None:
+        halves = self.operator.halves()
+        return halves and (Centred(halves[0]), Centred(halves[1]))
+
     def dense(self) -> np.ndarray:
         matrix = np.array(self.operator.dense())
         row_means = matrix.mean(axis=0)
@@ -125,10 +171,22 @@ class CentredStored(Centred):
 @np.errstate(over="ignore", invalid="ignore")  # looked for in the result
 def gram_operator(kernel: Kernel, X, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
     """The (centred) Gram matrix of the rows of X as an operator, and the statistics that centred it."""
-    n = X.shape[0]
-    stored = choose_storage(storage, n, X.dtype) == "memory"
-    plain = Stored(tiles.gram(kernel, X)) if stored else Tiled(kernel, X)
-    return centred(plain, float(np.sum(kernel.diagonal(X), dtype=float)), center)
+    diagonal = kernel.diagonal(X)
+    plain = _plain_operator(kernel, X, choose_storage(storage, X.shape[0], X.dtype), diagonal)
+    return centred(plain, float(np.sum(diagonal, dtype=float)), center)
+
+
+def _plain_operator(kernel: Kernel, X, storage: str, diagonal: np.ndarray) -> Symmetric:
+    if storage == "recompute":
+        return Tiled(kernel, X)
+    if storage == "halves" and tiles.value_dtype(X, X) == np.float64 and _fits_single(kernel, diagonal):
+        return Halves(*tiles.gram_halves(kernel, X))
+    return Stored(tiles.gram(kernel, X))
+
+
+def _fits_single(kernel: Kernel, diagonal: np.ndarray) -> bool:
+    """Whether all values of a kernel are far from the ends of single precision: |Kᵢⱼ| ≤ max Kᵢᵢ where K ⪰ 0."""
+    return kernel.positive_definite and 1e-15 < np.abs(diagonal).max(initial=0) < 1e15
 
 
 def matrix_operator(matrix: np.ndarray, *, center: bool) -> tuple[Symmetric, GramStatistics]:
@@ -139,7 +197,7 @@ def matrix_operator(matrix: np.ndarray, *, center: bool) -> tuple[Symmetric, Gra
 def centred(operator: Symmetric, trace: float, center: bool) -> tuple[Symmetric, GramStatistics]:
     """An operator centred or not, and the statistics that centre it; ``trace`` is its own."""
     n = operator.shape[0]
-    row_means = operator @ np.full(n, 1 / n, dtype=operator.dtype)
+    row_means = operator.row_means()
     statistics = GramStatistics(row_means, float(row_means.mean(dtype=float)), trace, 1 / n)
     _refuse_overflow(statistics.total_variance)
     if not center:
@@ -169,9 +227,9 @@ def center_in_place(matrix: np.ndarray, row_means: np.ndarray, grand_mean: float
 
 
 def choose_storage(storage: str, n: int, dtype) -> str:
-    """``"memory"`` or ``"recompute"``; ``"auto"`` stores the matrix where it takes at most half of the free memory."""
-    if storage not in ("auto", "memory", "recompute"):
-        raise ValueError(f'storage must be "auto", "memory" or "recompute", not {storage!r}.')
+    """``"memory"``, ``"halves"`` or ``"recompute"``; ``"auto"`` stores what takes at most half of the free memory."""
+    if storage not in ("auto", "memory", "halves", "recompute"):
+        raise ValueError(f'storage must be "auto", "memory", "halves" or "recompute", not {storage!r}.')
     if storage != "auto":
         return storage
     return "memory" if n * n * np.dtype(dtype).itemsize <= free_memory() / 2 else "recompute"

@@ -53,17 +53,26 @@ def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
 def gram(kernel: Kernel, X) -> np.ndarray:
     """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
     out = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X))
-    points = Rows.ready(kernel, X)
-
-    def fill(tile) -> None:
-        rows, columns = tile
-        block = _symmetric_tile(points, rows, columns)
-        out[rows, columns] = block
-        if rows != columns:
-            out[columns, rows] = block.T
-
-    spread(fill, _upper_tiles(X))
+    _for_symmetric_tiles(kernel, X, lambda rows, columns, block: _put(out, rows, columns, block))
     return out
+
+
+def gram_halves(kernel: Kernel, X) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same in double precision as two matrices in single precision, K = high + low, and the sums of its rows."""
+    n, side = X.shape[0], tile_side(X)
+    high, low = (np.empty((n, n), dtype=np.float32) for _ in range(2))
+    sums = np.zeros((-(-n // side), n))  # over the columns of each tile, so that threads do not meet
+
+    def put(rows: slice, columns: slice, block: np.ndarray) -> None:
+        sums[columns.start // side, rows] = block.sum(axis=1)
+        sums[rows.start // side, columns] = block.sum(axis=0)
+        rounded = block.astype(np.float32)
+        block -= rounded
+        _put(high, rows, columns, rounded)
+        _put(low, rows, columns, block.astype(np.float32))
+
+    _for_symmetric_tiles(kernel, X, put)
+    return high, low, sums.sum(axis=0)
 
 
 def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
@@ -99,13 +108,28 @@ def multiply_symmetric(kernel: Kernel, X, V: np.ndarray) -> np.ndarray:
 
 
 def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """A stored matrix times a few columns, by blocks of rows: faster than one BLAS call for a tall thin V."""
-    out = np.empty((matrix.shape[0], *V.shape[1:]), dtype=np.result_type(matrix, V))
+    """A stored matrix times a few columns, by blocks of rows: faster than one BLAS call for a tall thin V.
+
+    Computed as (VᵀAᵀ)ᵀ, which BLAS does a little faster.
+    """
+    out = np.empty((*V.shape[1:], matrix.shape[0]), dtype=np.result_type(matrix, V))
 
     def fill(rows: slice) -> None:
-        out[rows] = matrix[rows] @ V
+        out[..., rows] = V.T @ matrix[rows].T
 
     spread(fill, slices(matrix.shape[0], 2 * TILE))
+    return out.T
+
+
+def multiply_halves(high: np.ndarray, low: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """The same for a matrix that is stored as high + low, in double precision."""
+    out = np.zeros((high.shape[0], *V.shape[1:]))
+
+    def fill(rows: slice) -> None:
+        for columns in slices(high.shape[1]):
+            out[rows] += np.add(high[rows, columns], low[rows, columns], dtype=float) @ V[columns]
+
+    spread(fill, slices(high.shape[0], TILE // 2))
     return out
 
 
@@ -133,7 +157,7 @@ class Rows:
         if sparse or not isinstance(kernel, Radial) or X.nbytes > working_bytes() / 4:
             return cls(kernel, X)
         if beside is None and not (varies := np.ptp(X, axis=0) > 0).all():
-            X = X[:, varies]
+            X = X.take(np.flatnonzero(varies), axis=1)
         return cls(kernel, X, X.mean(axis=0)).likewise(X)
 
     def likewise(self, X) -> Rows:
@@ -162,6 +186,18 @@ class Rows:
         if self is other:
             np.fill_diagonal(values, self.kernel.profile(np.zeros((), dtype=values.dtype)))
         return values
+
+
+def _for_symmetric_tiles(kernel: Kernel, X, use: Callable[[slice, slice, np.ndarray], None]) -> None:
+    """``use(rows, columns, block)`` for the tiles on and above the diagonal of the kernel matrix, on all cores."""
+    points = Rows.ready(kernel, X)
+    spread(lambda tile: use(*tile, _symmetric_tile(points, *tile)), _upper_tiles(X))
+
+
+def _put(out: np.ndarray, rows: slice, columns: slice, block: np.ndarray) -> None:
+    out[rows, columns] = block
+    if rows != columns:
+        out[columns, rows] = block.T
 
 
 def _symmetric_tile(points: Rows, rows: slice, columns: slice) -> np.ndarray:

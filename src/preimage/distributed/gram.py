@@ -54,8 +54,12 @@ def _parts(n: int, most: int) -> list[slice]:
 
 
 def storage_on_cluster(storage: str, n: int, dtype) -> str:
-    """``"memory"`` or ``"recompute"``; ``"auto"`` holds the matrix where half of the workers' memory does."""
+    """``"memory"`` or ``"recompute"``; ``"auto"`` holds the matrix where half of the workers' memory does.
+
+    There are no halves here: where one process would have them, the choice is as free as with ``"auto"``.
+    """
     client = cluster.active_client()
+    storage = "auto" if storage == "halves" else storage
     if storage != "auto" or client is None:
         return choose_storage(storage, n, dtype)
     workers = client.scheduler_info(n_workers=-1)["workers"].values()

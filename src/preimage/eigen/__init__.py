@@ -53,7 +53,7 @@ def choose_solver(n: int, k: int, dtype=float) -> Solver:
     * up to 500 rows, or more than a twentieth of all pairs where the matrix fits the memory budget: ``Dense``;
     * otherwise ``BlockKrylov``, which stores the matrix where it fits and computes it anew where it does not; up to
       5000 rows with residuals of 1e-10, because a few more passes cost little there and codes agree with LAPACK's to
-      nine digits, and with its default above.
+      nine digits, and with its default above, where float64 is stored in halves.
 
     Measured on two cores (Gaussian kernel on MNIST, docs/benchmarks.md): up to 1000 rows the choice matters
     little for few pairs; from about a twentieth of the pairs on LAPACK is ahead.
@@ -61,4 +61,6 @@ def choose_solver(n: int, k: int, dtype=float) -> Solver:
     stored = choose_storage("auto", n, dtype) == "memory"
     if n <= 500 or (stored and k > n // 20):
         return Dense()
-    return BlockKrylov(tol=1e-10) if n <= 5000 and np.dtype(dtype) == np.float64 else BlockKrylov()
+    if np.dtype(dtype) != np.float64:
+        return BlockKrylov()
+    return BlockKrylov(tol=1e-10) if n <= 5000 else BlockKrylov(storage="halves" if stored else "auto")

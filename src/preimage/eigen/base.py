@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import scipy.linalg
 
 from preimage import tiles
 from preimage.exceptions import ConvergenceWarning
@@ -55,6 +56,20 @@ def report(
             stacklevel=3,
         )
     return Eigenpairs(values, vectors, residuals, converged, steps)
+
+
+def orthonormal(nearly: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Q and R with V = QR, of columns that are nearly orthonormal: the Cholesky factor R of VᵀV, and VR⁻¹."""
+    root = scipy.linalg.cholesky(nearly.T @ nearly, check_finite=False)
+    return scipy.linalg.solve_triangular(root, nearly.T, trans="T", check_finite=False).T, root
+
+
+def rayleigh_ritz(basis: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues (ascending), vectors and residuals of A within the space of orthonormal columns Q, from Q and AQ."""
+    product = basis.T @ image
+    values, weights = scipy.linalg.eigh((product + product.T) / 2, check_finite=False)
+    vectors = basis @ weights
+    return values, vectors, column_norms(image @ weights - vectors * values)
 
 
 def _residuals(operator, values, vectors) -> np.ndarray:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
 
 from preimage import progress, tiles
-from preimage.eigen.base import Eigenpairs, column_norms, report
+from preimage.eigen.base import Eigenpairs, column_norms, orthonormal, rayleigh_ritz, report
 from preimage.eigen.dense import Dense
 from preimage.operators import Symmetric, Tiled
 
 STEPS = 12  # blocks beyond the wanted vectors that the basis holds before it is restarted
+SINGLE = 1e-6  # the least tolerance for which passes in single precision are of use
+PATIENCE = 30  # passes in single precision before double precision has its turn
 LANDMARKS = 8  # landmarks of the Nyström start for every column of the first block
 
 
@@ -33,9 +35,10 @@ class BlockKrylov:
         the order of its residual squared.
     max_passes : int
         Products with a block before it gives up.
-    storage : "auto", "memory" or "recompute"
+    storage : "auto", "memory", "halves" or "recompute"
         Whether the kernel matrix is stored or computed anew in every pass; "auto" stores it where it takes at most
-        half of the free memory.
+        half of the free memory. "halves" stores one of float64 as two of float32, in the same memory: nearly all
+        passes run in single precision, and the space they find is put right in double precision.
     """
 
     block_size: int | None = None
@@ -53,13 +56,36 @@ class BlockKrylov:
         n, width = operator.shape[0], self.block_size or _block_size(operator, k)
         if k + 2 * width >= n:  # the space would be the whole
             return Dense().solve(operator, k, rng)
-        with tiles.single_threaded_blas():  # many small steps between the passes, which have threads of their own
-            return self._iterate(operator, k, width, rng)
-
-    def _iterate(self, operator: Symmetric, k: int, width: int, rng: np.random.Generator) -> Eigenpairs:
-        n = operator.shape[0]
         tol = self.tol if self.tol is not None else (1e-6 if operator.dtype == np.float64 else 1e-5)
-        space = _Space(operator, _start(operator, width, rng), room=min(n, k + (STEPS + 1) * width))
+        halves = operator.halves() if tol >= SINGLE else None
+        with tiles.single_threaded_blas():  # many small steps between the passes, which have threads of their own
+            start = _start(operator, width, rng)
+            if halves is not None:
+                pairs = self._solve_halves(*halves, k, start, tol, rng)
+                if pairs.residuals.max() <= tol * abs(pairs.values).max():
+                    return pairs
+                start = pairs.vectors  # not enough: on in double precision
+            return self._solve(operator, k, start, tol, rng)
+
+    def _solve_halves(self, high: Symmetric, low: Symmetric, k: int, start, tol: float, rng) -> Eigenpairs:
+        """The space of the high half, and in it the eigenpairs of both: (H + L)V = VΛ + PRS + LV."""
+        space, steps = replace(self, max_passes=min(self.max_passes, PATIENCE))._grow(high, k, start, tol, rng)
+        values, weights, _ = space.leading(k)
+        vectors = space.vectors(weights)
+        image = vectors * values + space.outside @ (space.R @ weights[-space.width :]) + low @ vectors
+        values, vectors, residuals = rayleigh_ritz(vectors, image)
+        return report(high, values, vectors, np.inf, steps + 1, wanted=k, residuals=residuals)
+
+    def _solve(self, operator: Symmetric, k: int, start: np.ndarray, tol: float, rng) -> Eigenpairs:
+        space, steps = self._grow(operator, k, start, tol, rng)
+        values, weights, residuals = space.leading(k)
+        vectors, bound = space.vectors(weights), tol * abs(values).max(initial=0)
+        return report(operator, values.astype(operator.dtype), vectors, bound, steps, wanted=k, residuals=residuals)
+
+    def _grow(self, operator: Symmetric, k: int, start: np.ndarray, tol: float, rng) -> tuple[_Space, int]:
+        """A space that holds k eigenvectors, and the number of passes that it took."""
+        n, width = start.shape
+        space = _Space(operator, start, room=min(n, k + (STEPS + 1) * width))
         watch = _Multiplicity(width, tol)
         for step in range(1, self.max_passes + 1):
             space.multiply()
@@ -71,13 +97,7 @@ class BlockKrylov:
                 space.restart(k, rng.standard_normal((n, width)))
             elif step < self.max_passes:
                 space.extend(k, rng)
-        return self._report(operator, space, k, tol, step)
-
-    def _report(self, operator, space, k, tol, steps) -> Eigenpairs:
-        values, weights, residuals = space.leading(k)
-        vectors = space.vectors(weights)
-        bound = tol * abs(values).max(initial=0)
-        return report(operator, values.astype(operator.dtype), vectors, bound, steps, wanted=k, residuals=residuals)
+        return space, step
 
 
 @dataclass(frozen=True)
@@ -193,7 +213,7 @@ class _Space:
         rank = int(np.sum(np.abs(np.diagonal(R)) > floor))
         P, R = P[:, :rank], R[:rank, np.argsort(order)].astype(float)
         again = basis.T @ P  # once more, because P was small before it was made long
-        P, second = np.linalg.qr(P - basis @ again)
+        P, second = orthonormal(P - basis @ again)
         return P, second @ R, coupling.astype(float) + again @ R
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from preimage.eigen.base import Eigenpairs, column_norms, report
+from preimage.eigen.base import Eigenpairs, orthonormal, rayleigh_ritz, report
 from preimage.eigen.dense import Dense
 from preimage.operators import Symmetric
 
@@ -30,15 +30,6 @@ class Mixed:
         )
         if not values[0] > SEEN * values[-1]:
             return Dense().solve(operator, k, rng)
-        basis = _orthonormal(vectors.astype(matrix.dtype))
-        image = matrix @ basis
-        values, weights = scipy.linalg.eigh(basis.T @ image, check_finite=False)
-        vectors = basis @ weights
-        residuals = column_norms(image @ weights - vectors * values)
+        basis, _ = orthonormal(vectors.astype(matrix.dtype))
+        values, vectors, residuals = rayleigh_ritz(basis, matrix @ basis)
         return report(matrix, values, vectors, bound=np.inf, steps=1, residuals=residuals)
-
-
-def _orthonormal(nearly: np.ndarray) -> np.ndarray:
-    """Columns that are orthonormal up to single precision, made so in double: V R⁻¹ with VᵀV = RᵀR."""
-    root = scipy.linalg.cholesky(nearly.T @ nearly, check_finite=False)
-    return scipy.linalg.solve_triangular(root, nearly.T, trans="T", check_finite=False).T

@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from sklearn import config_context
 
 from helpers import rows
-from preimage import tiles
+from preimage import landmarks
 from preimage.kernels import Gaussian, Linear
 from preimage.landmarks import KMeans, RPCholesky, Uniform, pivots
 
@@ -88,7 +88,7 @@ def test_the_trace_error_falls_with_every_landmark_and_ends_at_zero():
     assert np.all(np.diff(errors) < 1e-9) and abs(errors[-1]) < 1e-9
 
 
-def test_a_small_budget_draws_from_a_subsample():
+def test_rows_are_drawn_from_what_is_quick_and_fits_the_budget(monkeypatch):
     X, seen = rows(3000, 3), []
 
     class Counted(Gaussian):
@@ -98,9 +98,16 @@ def test_a_small_budget_draws_from_a_subsample():
 
     with config_context(working_memory=1):
         RPCholesky().choose(Counted(1.0), X, 20, np.random.default_rng(0))
-        assert seen[0] == 20 * 20 < tiles.working_bytes() // 4 // (8 * 20)
+    assert seen.pop(0) == 2**20 // 4 // (8 * 20)  # a quarter of one MiB
     RPCholesky(n_rows=500).choose(Counted(1.0), X, 20, np.random.default_rng(0))
-    assert seen[1] == 500
+    assert seen.pop(0) == 500
+    RPCholesky().choose(Counted(1.0), X, 20, np.random.default_rng(0))
+    assert seen.pop(0) == 3000  # all of them cost next to nothing
+    monkeypatch.setattr(landmarks, "QUICK", 2000)
+    RPCholesky().choose(Counted(1.0), X, 20, np.random.default_rng(0))
+    assert seen.pop(0) == 3000 // 20
+    RPCholesky().choose(Counted(1.0), X, 200, np.random.default_rng(0))
+    assert seen.pop(0) == 4 * 200
 
 
 def test_kmeans_landmarks_are_cluster_centres():

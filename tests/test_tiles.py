@@ -303,7 +303,7 @@ def test_a_stored_matrix_multiplies_as_it_would_by_itself(n, columns, threads):
     np.testing.assert_allclose(tiles.multiply_stored(matrix, V), matrix @ V, rtol=1e-10, atol=1e-11)
 
 
-def test_columns_without_variation_are_no_part_of_a_gram_matrix_and_are_one_beside_other_rows():
+def test_columns_without_variation_count_beside_rows_that_differ_in_them():
     X, Y = rows(40, 5), rows(30, 5, seed=1)
     X[:, [0, 3]] = 0.1, -7
     kernel = Gaussian(1.5)

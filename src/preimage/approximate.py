@@ -23,7 +23,8 @@ from preimage.expansion import Explicit
 from preimage.features import FeatureMap, Moments, NystromMap
 from preimage.fourier import FourierMap
 
-SAMPLE = 2000  # rows kept for methods that learn from examples and for diagnostics
+SAMPLE = 2000  # rows kept for methods that learn from examples
+ENOUGH = 1000  # of them for diagnostics
 POOR = 0.1  # squared residual of an axis, relative to its squared eigenvalue, from which we warn
 
 
@@ -113,9 +114,7 @@ def decompose_wide(features: FourierMap, X, sample, n_components, *, center: boo
 
 def _spectral(features: FourierMap, moments: Moments, sample, n_components, center: bool) -> Spectral:
     mean, scatter = (moments.mean, moments.scatter) if center else (np.zeros_like(moments.mean), moments.second())
-    with tiles.single_threaded_blas():
-        spectrum, axes = scipy.linalg.eigh(scatter, driver="evd", check_finite=False)
-    spectrum, axes = spectrum[::-1], axes[:, ::-1]
+    spectrum, axes = _leading(scatter, n_components)
     variance = moments.trace - moments.n * float(mean @ mean)
     q = count_components(spectrum, moments.n, moments.trace, variance, n_components)
     return spectral_model(features, moments, sample, spectrum[:q], axes[:, :q], mean, variance)
@@ -147,9 +146,7 @@ def _on_landmarks(features: NystromMap, moments: Moments, sample, n_components, 
     trace_error = max(0.0, 1 - (np.trace(scatter) + moments.n * mean @ mean) / moments.trace)
     if not center:
         scatter, mean = scatter + moments.n * np.outer(mean, mean), np.zeros_like(mean)
-    with tiles.single_threaded_blas():
-        spectrum, axes = scipy.linalg.eigh(scatter, driver="evd", check_finite=False)
-    spectrum, axes = spectrum[::-1], axes[:, ::-1]
+    spectrum, axes = _leading(scatter, n_components)
     missed = _Missed(features, sample, moments.n)
     variance = moments.trace - moments.n * (mean @ mean + (missed.mean() if center else 0.0))
     q = count_components(spectrum, moments.n, moments.trace, variance, n_components)
@@ -174,10 +171,22 @@ def _on_landmarks(features: NystromMap, moments: Moments, sample, n_components, 
     )
 
 
+def _leading(scatter: np.ndarray, n_components) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenpairs in descending order: as many as were asked for by number, or all of them."""
+    m, few = len(scatter), isinstance(n_components, int) and n_components < len(scatter) // 4
+    wanted: dict[str, Any] = (
+        {"subset_by_index": (m - n_components, m - 1), "driver": "evr"} if few else {"driver": "evd"}
+    )
+    with tiles.single_threaded_blas():
+        spectrum, axes = scipy.linalg.eigh(scatter, check_finite=False, **wanted)
+    return spectrum[::-1], axes[:, ::-1]
+
+
 class _Missed:
     """What the features miss of the kernel, R = K − FFᵀ, on a sample of rows."""
 
     def __init__(self, features: NystromMap, sample, n: int):
+        sample = sample[:: -(-sample.shape[0] // ENOUGH)]
         self.F, self.n = features(sample), n
         self.R = tiles.gram(features.kernel, sample) - self.F @ self.F.T
 
@@ -203,9 +212,9 @@ class _Missed:
     def rate(self) -> float:
         """The power a of the law by which the missed trace falls with the number m of landmarks, m⁻ᵃ.
 
-        Taken from the features as they come, an eigenvalue's share after the other.
+        Taken from the features as they come, a landmark's or an eigenvalue's share after the other.
         """
-        kept = np.cumsum(np.square(self.F).sum(axis=0)[::-1])
+        kept = np.cumsum(np.square(self.F).sum(axis=0))
         missed = np.maximum(kept[-1] + self.R.trace() - kept, 0) + 1e-12 * kept[-1]
         half = len(kept) // 2
         return max(float(np.log(missed[half] / missed[-1]) / np.log(2)) if half else 1.0, 0.1)

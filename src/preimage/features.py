@@ -93,8 +93,9 @@ class Nystrom:
 class NystromMap:
     """f(x) = Tᵀk_Z(x) for landmarks Z with the root T of shape (m, r).
 
-    Where K_ZZ is well conditioned the moments are summed over raw kernel columns and turned at the end, which spares a
-    product with T for every row.
+    Where K_ZZ is well conditioned its root is triangular, and the moments are summed over raw kernel columns and turned
+    at the end, which spares a product with T for every row. Elsewhere the root comes from its eigenvectors, the leading
+    ones first.
     """
 
     kernel: Kernel
@@ -106,12 +107,14 @@ class NystromMap:
     def on(cls, kernel: Kernel, landmarks) -> NystromMap:
         """The map on given landmarks; directions of round-off are dropped."""
         gram = tiles.gram(kernel, landmarks).astype(float, copy=False)
-        with tiles.single_threaded_blas():  # threads that wait for a busy core cost more than they win
-            values, vectors = scipy.linalg.eigh(gram, driver="evd", check_finite=False)
         eps = np.finfo(tiles.value_dtype(landmarks, landmarks)).eps
+        with tiles.single_threaded_blas():  # threads that wait for a busy core cost more than they win
+            root = _triangular_root(gram, max(WELL_CONDITIONED, len(gram) * eps))
+            if root is not None:
+                return cls(kernel, landmarks, root, True)
+            values, vectors = scipy.linalg.eigh(gram, driver="evd", check_finite=False)
         kept = values > len(values) * eps * values[-1]
-        well = bool(values[0] > max(WELL_CONDITIONED, len(values) * eps) * values[-1])
-        return cls(kernel, landmarks, vectors[:, kept] / np.sqrt(values[kept]), well)
+        return cls(kernel, landmarks, (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1], False)
 
     @property
     def width(self) -> int:
@@ -136,6 +139,14 @@ class NystromMap:
             and self.landmarks.shape == other.landmarks.shape
             and bool(np.all(self.landmarks == other.landmarks))
         )
+
+
+def _triangular_root(gram: np.ndarray, least: float) -> np.ndarray | None:
+    """R⁻¹ with K = RᵀR, where the reciprocal condition of K is at least this."""
+    factor, failed = scipy.linalg.lapack.dpotrf(gram)
+    if failed or scipy.linalg.lapack.dpocon(factor, np.linalg.norm(gram, 1))[0] < least:
+        return None
+    return scipy.linalg.lapack.dtrtri(factor)[0]
 
 
 @dataclass(frozen=True, eq=False)

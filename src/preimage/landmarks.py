@@ -18,6 +18,9 @@ from preimage.kernels import Kernel
 __all__ = ["KMeans", "RPCholesky", "Sampler", "Uniform"]
 
 
+QUICK = 5e6  # numbers of a factor that cost next to nothing
+
+
 class Sampler(Protocol):
     """What every sampler does."""
 
@@ -63,8 +66,9 @@ class RPCholesky:
     Parameters
     ----------
     n_rows : int, optional
-        Draw from a uniform subsample of so many rows; by default as many as a quarter of the memory budget
-        (``working_memory``) holds, m numbers a row, and no more than 20m.
+        Draw from a uniform subsample of so many rows. By default a twentieth of all, so that choosing costs little
+        beside the pass over them, but not fewer than 4m nor than five million numbers hold, m a row, and no more than
+        a quarter of the memory budget (``working_memory``) holds.
     tol : float
         Stop before m landmarks where they miss no more than this fraction of the trace.
     """
@@ -73,7 +77,8 @@ class RPCholesky:
     tol: float = 1e-13
 
     def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
-        n_rows = self.n_rows or max(min(int(tiles.working_bytes() / 4 / (8 * m)), 20 * m), 4 * m)
+        affordable = tiles.working_bytes() / 4 / 8 / m
+        n_rows = self.n_rows or int(max(4 * m, min(max(X.shape[0] / 20, QUICK / m), affordable)))
         if hasattr(X, "choose_pivots"):  # rows on many machines, which choose together
             return X.choose_pivots(kernel, n_rows, m, rng, self.tol)
         rows = Uniform().choose(kernel, X, n_rows, rng)
@@ -89,7 +94,7 @@ def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-
     enough = tol * missing.sum()
     G, chosen = np.empty((m, X.shape[0])), np.zeros(0, dtype=int)
     while len(chosen) < m and missing.sum() > enough:
-        proposed = rng.choice(X.shape[0], max(m // 10, 1), p=missing / missing.sum())
+        proposed = rng.choice(X.shape[0], block_size(m), p=missing / missing.sum())
         known = G[: len(chosen)]
         H = np.asarray(kernel(X[proposed], X[proposed]), dtype=float) - known[:, proposed].T @ known[:, proposed]
         accepted = accepted_proposals(H, rng)[: m - len(chosen)]
@@ -101,6 +106,11 @@ def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-
         missing[chosen] = 0
         progress.report("landmarks", len(chosen), m)
     return chosen
+
+
+def block_size(m: int) -> int:
+    """Rows proposed at once."""
+    return max(m // 5, 1)
 
 
 def accepted_proposals(H: np.ndarray, rng: np.random.Generator) -> list[int]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ from preimage.kernels.geometry import squared_norms
 
 TILE = 496  # rows and columns of a tile: 2 MiB of float64, which stays in a core's cache, where the rows of a tile
 # whose length is a power of two would take each other's place
-STRIP = 64  # rows of a tile that are taken from inner products to kernel values at once, within the innermost cache
+STRIP = 2**16  # numbers of a tile that are taken from inner products to kernel values at once, within a core's cache
 COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
 
 Task = TypeVar("Task")
@@ -145,20 +145,21 @@ class Rows:
     X: Any
     origin: np.ndarray | None = None
     halves: np.ndarray | None = None
+    columns: np.ndarray | None = None
 
     @classmethod
     def ready(cls, kernel: Kernel, X, beside=None) -> Rows:
         """Rows with the origin moved to their mean, where the kernel is one of the distance and all rows are dense.
 
-        The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile. Rows
-        that meet no others lose the columns in which they are all the same.
+        The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
+        Columns in which these rows are all the same are 0 when moved: they count in h alone, and not in the products.
         """
         sparse = sp.issparse(X) or sp.issparse(beside)
-        if sparse or not isinstance(kernel, Radial) or X.nbytes > working_bytes() / 4:
+        if sparse or not isinstance(kernel, Radial) or not 0 < X.nbytes <= working_bytes() / 4:
             return cls(kernel, X)
-        if beside is None and not (varies := np.ptp(X, axis=0) > 0).all():
-            X = X.take(np.flatnonzero(varies), axis=1)
-        return cls(kernel, X, X.mean(axis=0)).likewise(X)
+        varies = np.ptp(X, axis=0) > 0
+        origin = np.where(varies, X.mean(axis=0), X[0])
+        return cls(kernel, X, origin, columns=None if varies.all() else np.flatnonzero(varies)).likewise(X)
 
     def likewise(self, X) -> Rows:
         """Other rows with the same origin."""
@@ -166,17 +167,19 @@ class Rows:
             return Rows(self.kernel, X)
         moved = X - self.origin
         moved *= np.sqrt(2 / self.kernel.unit)
-        return Rows(self.kernel, moved, self.origin, squared_norms(moved) / 2)
+        halves = squared_norms(moved) / 2
+        counted = moved if self.columns is None else moved.take(self.columns, axis=1)
+        return replace(self, X=counted, halves=halves)
 
     def __getitem__(self, part: slice) -> Rows:
-        return Rows(self.kernel, self.X[part], self.origin, None if self.halves is None else self.halves[part])
+        return replace(self, X=self.X[part], halves=None if self.halves is None else self.halves[part])
 
     def values(self, other: Rows) -> np.ndarray:
         """Kernel values with other rows, in an array of our own."""
         if self.halves is None or other.halves is None:
             return self.kernel(self.X, other.X)
         values = self.X @ other.X.T
-        for part in slices(len(values), STRIP):
+        for part in slices(len(values), max(1, STRIP // values.shape[1])):
             strip = values[part]
             strip -= self.halves[part, None]
             strip -= other.halves

@@ -16,7 +16,7 @@ import scipy.linalg
 
 from preimage import progress, tiles
 from preimage.distributed import cluster
-from preimage.landmarks import accepted_proposals
+from preimage.landmarks import accepted_proposals, block_size
 
 GROUPS = 32  # parts at most
 
@@ -87,7 +87,7 @@ def choose_pivots(kernel, parts: list, m: int, rng: np.random.Generator, tol: fl
     found: list[np.ndarray] = []
     count, enough = 0, tol * totals.sum()
     while count < m and totals.sum() > enough:
-        where, proposed = _propose(parts, totals, rng.random(max(m // 10, 1)))
+        where, proposed = _propose(parts, totals, rng.random(block_size(m)))
         H = np.asarray(kernel(proposed.X, proposed.X), dtype=float) - proposed.columns.T @ proposed.columns
         taken = accepted_proposals(H, rng)[: m - count]
         root = np.linalg.cholesky(H[np.ix_(taken, taken)])

@@ -14,6 +14,7 @@ from preimage.operators import Symmetric, Tiled
 
 STEPS = 12  # blocks beyond the wanted vectors that the basis holds before it is restarted
 SINGLE = 1e-6  # the least tolerance for which passes in single precision are of use
+TALL = 2500  # rows from which on small products are shared among the cores
 PATIENCE = 30  # passes in single precision before double precision has its turn
 LANDMARKS = 8  # landmarks of the Nyström start for every column of the first block
 
@@ -206,15 +207,31 @@ class _Space:
     def _orthonormal(self, block: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """P, R and C with block = QC + PR, P orthonormal and orthogonal to Q; columns of round-off are dropped."""
         basis = self.Q[:, : self.size]
-        coupling = basis.T @ block
-        block = block - basis @ coupling
+        coupling = _inner(basis, block)
+        block = _without(block, basis, coupling)
         P, R, order = scipy.linalg.qr(block, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
         floor = 100 * np.finfo(block.dtype).eps * self.scale
         rank = int(np.sum(np.abs(np.diagonal(R)) > floor))
         P, R = P[:, :rank], R[:rank, np.argsort(order)].astype(float)
-        again = basis.T @ P  # once more, because P was small before it was made long
-        P, second = orthonormal(P - basis @ again)
+        again = _inner(basis, P)  # once more, because P was small before it was made long
+        P, second = orthonormal(_without(P, basis, again))
         return P, second @ R, coupling.astype(float) + again @ R
+
+
+def _inner(basis: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """QᵀB of tall matrices, by rows on all cores."""
+    return sum(tiles.spread(lambda rows: basis[rows].T @ block[rows], tiles.slices(len(block), TALL)))
+
+
+def _without(block: np.ndarray, basis: np.ndarray, coupling: np.ndarray) -> np.ndarray:
+    """B − QC, the same way."""
+    out = np.empty_like(block)
+
+    def fill(rows: slice) -> None:
+        np.subtract(block[rows], basis[rows] @ coupling, out=out[rows])
+
+    tiles.spread(fill, tiles.slices(len(block), TALL))
+    return out
 
 
 def _block_size(operator: Symmetric, k: int) -> int:

@@ -179,7 +179,7 @@ class Rows:
         if self.halves is None or other.halves is None:
             return self.kernel(self.X, other.X)
         values = self.X @ other.X.T
-        for part in slices(len(values), max(1, STRIP // values.shape[1])):
+        for part in strips(values):
             strip = values[part]
             strip -= self.halves[part, None]
             strip -= other.halves
@@ -253,6 +253,11 @@ def _pool(n: int, process: int) -> ThreadPoolExecutor:
 def slices(n: int, length: int = TILE) -> list[slice]:
     """Consecutive slices of at most ``length`` that cover range(n)."""
     return [slice(start, min(start + length, n)) for start in range(0, n, length)]
+
+
+def strips(values: np.ndarray) -> list[slice]:
+    """Slices of rows that hold ``STRIP`` numbers each."""
+    return slices(len(values), max(1, STRIP // max(values.shape[1], 1)))
 
 
 def row_blocks(n: int, row_bytes: float) -> Iterator[slice]:

@@ -68,7 +68,7 @@ class Features:
         values = (
             np.column_stack([inside, squared_norms(inside), np.ones(len(inside), dtype=inside.dtype)]) @ self._right
         )
-        for strip in tiles.slices(len(values), tiles.STRIP):
+        for strip in tiles.strips(values):
             values[strip] = self.kernel.from_closeness(values[strip])
         return values
 

@@ -220,27 +220,18 @@ def test_images_of_a_fold_are_answered_by_the_stage_fitted_without_it():
     )
 
 
-def test_pieces_are_answered_by_both_halves_or_only_by_the_one_that_did_not_learn_from_them():
+def test_pieces_are_answered_by_the_half_that_did_not_learn_from_them_and_others_by_both():
     images, fold = np.zeros((4, 8, 8, 1), dtype=np.float32), np.arange(4)
-    halves = Crossed(tuple(lambda maps, answer=answer: maps[0] + answer for answer in (1, 3)))
-    both, apart = Level(Blurred(), halves), Level(Blurred(), halves, apart=True)
-    np.testing.assert_array_equal(apart(images, None, fold)[:, 0, 0, 0], [1, 3, 1, 3])
-    for found in (both(images, None, fold), both(images, None), apart(images, None)):
-        np.testing.assert_array_equal(found, 2)
+    level = Level(Blurred(), Crossed(tuple(lambda maps, answer=answer: maps[0] + answer for answer in (1, 3))))
+    np.testing.assert_array_equal(level(images, None, fold)[:, 0, 0, 0], [1, 3, 1, 3])
+    np.testing.assert_array_equal(level(images, None), 2)
 
 
-@pytest.mark.parametrize(("n", "sigma", "apart"), [(60, 0.1, True), (1200, 0.1, False), (1200, 0.6, True)])
-def test_halves_keep_apart_where_places_are_few_or_the_noise_is_loud(n, sigma, apart):
+@pytest.mark.parametrize(("n", "n_stages"), [(30, 1), (60, 2), (1200, 1)])
+def test_halves_are_fitted_where_places_are_few_and_not_very_few(n, n_stages):
     learner = Learner(Gaussian(), 20, 1, wholes=False, windows=True, anywhere=True)
-    (level,) = learner.from_noisy(noisy(blobs(n, 16), sigma), sigma, RNG(0)).levels
-    assert len(level.local.stages) == 2
-    assert level.apart is apart
-
-
-def test_very_few_places_have_one_stage_for_all():
-    learner = Learner(Gaussian(), 20, 1, wholes=False, windows=True, anywhere=True)
-    (level,) = learner.from_noisy(noisy(blobs(30, 16), 0.1), 0.1, RNG(0)).levels
-    assert isinstance(level.local, Stage)
+    (level,) = learner.from_noisy(noisy(blobs(n, 16), 0.1), 0.1, RNG(0)).levels
+    assert (len(level.local.stages) if isinstance(level.local, Crossed) else 1) == n_stages
 
 
 def test_pictures_cut_off_have_one_level():

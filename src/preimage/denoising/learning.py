@@ -24,7 +24,7 @@ ENOUGH, MOST_COPIES = 6000, 6  # corrupted images that a level learns from, and 
 JUDGES, JUDGED_POINTS = 300, 80_000  # images, and points in them, that are kept to judge the levels by
 FOLDS = 4
 CAREFUL = 0.95  # of the noise is the most that is taken away on the mean, because some rows speak for all
-LOUD = 0.5  # noise beside the picture of which what a stage has learnt by heart misleads the levels above
+ENOUGH_FOR_HALVES = 8000  # points
 POSITION = 0.5  # weight of the coordinates of a place beside what is seen there
 
 
@@ -84,8 +84,8 @@ class Learner:
         fold = _folds(len(teaching), rng)
         settings = {
             "mending": Mending(limits, sigma) if limits else None,
-            "at_large": max(0.6, 4 * sigma - 1),  # the more noise, the more do surroundings at large say
-            "apart": useful[..., 0].size <= PLACES or sigma > LOUD,
+            "at_large": max(0.6, 8 * sigma - 1.7),  # the more noise, the more do surroundings at large say
+            "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= useful[teaching, ..., 0].size <= PLACES,
         }
         stack = self._fit(lambda: (teachers, fold), judges, rng, **settings)
         some = images[:JUDGES]

@@ -27,8 +27,7 @@ __all__ = ["Level", "Plan", "Stack"]
 NOISY, NOISY_FIRST = Lens(1.0, 1.0), Lens(1.0, 1.1)
 WHOLE, BELOW = Lens(0.8, 1.8), Lens(3.0, 1.2)
 BLURRED_WIDTH = 0.8
-HALVES = 2  # of the pieces of an image alone: the mean of a stage for each half is steadier than one for all
-ENOUGH_FOR_HALVES = 8000  # points
+HALVES = 2
 WORTH = 0.998  # a level must bring the risk to less than this of what it was
 
 
@@ -54,18 +53,17 @@ Sight = Crossed | Blurred | Wiener
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One or two stages, and the risk of what they answer; ``apart`` as in :class:`Plan`."""
+    """One or two stages, and the risk of what they answer."""
 
     whole: Sight
     local: Stage | Crossed | None
     risk: float = float("nan")
     mending: Mending | None = None
-    apart: bool = False
 
     def __call__(self, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> Images:
         """The estimate; ``fold`` for images that the level was fitted on."""
         maps = seen(self.whole, noisy, below, fold)
-        if isinstance(self.local, Crossed) and self.apart and fold is not None:
+        if isinstance(self.local, Crossed) and fold is not None:
             estimate = self.local.left_out(maps, fold % HALVES)
         else:
             estimate = self.local(maps) if self.local is not None else maps[1]
@@ -120,9 +118,9 @@ class Plan:
         What is done about points where values were cut off.
     at_large : float
         Weight of what images look like out of focus, where there are no wholes to learn from.
-    apart : bool
-        Whether pieces of an image alone show the levels above what the stage of the other half makes of them: where
-        places are few or the noise is loud, what the stage of their own makes of them is too good.
+    in_halves : bool
+        Whether the second stages are fitted for each half of the images, and show the levels above what that of the
+        other half makes of them: where places are few, what a stage makes of its own is too good.
     """
 
     whole: Recipe | None
@@ -131,7 +129,7 @@ class Plan:
     position: float
     mending: Mending | None = None
     at_large: float = 1.0
-    apart: bool = False
+    in_halves: bool = False
 
     def fit(self, draw: Callable[[], tuple[Examples, np.ndarray]], judges: Examples, rng: np.random.Generator) -> Stack:
         """A stack for the examples that ``draw`` returns with their folds, judged on others.
@@ -158,9 +156,9 @@ class Plan:
             return replace(level, risk=float(judges.risk(level(judges.images, judged)).mean()))
         view = Windows(self._lenses(below is not None), self.position)
         maps, judge_maps = seen(whole, noisy, below, fold), seen(whole, judges.images, judged)
-        if self.whole is None and examples.n * noisy[0, ..., 0].size >= ENOUGH_FOR_HALVES:
+        if self.in_halves:
             stages = self.local.crossed(view, maps, examples, fold[: examples.n] % HALVES, rng)
-            return Level(whole, stages, float(judges.risk(stages(judge_maps)).mean()), self.mending, self.apart)
+            return Level(whole, stages, float(judges.risk(stages(judge_maps)).mean()), self.mending)
         stage, risk = self.local.judged(view, maps, examples, judge_maps, judges, rng)
         return Level(whole, stage, risk, self.mending)
 

@@ -3,8 +3,8 @@
 from preimage.papers.claims import Paper, Part, Plan
 from preimage.papers.scholkopf1998 import approaches, best, recognition, toys
 
-_BEST = [1024, 2048, 4096]
-_TWO = ["polynomial 5", "gaussian 0.5"]
+_SIZES = {"n_points": 2000, "n_final": None, "sizes": [1024, 2048], "n_landmarks": 3000}
+_QUICK_SIZES = {"n_points": 1000, "n_final": 2000, "sizes": [256, 512], "n_landmarks": 500}
 
 PAPER = Paper(
     "scholkopf1998",
@@ -55,8 +55,8 @@ PAPER = Paper(
             "the best error of this library on the digits",
             best.measure,
             best.conclude,
-            full=Plan(sizes={"kernels": list(best.KERNELS), "n_points": 2000, "n_final": None, "sizes": _BEST}),
-            quick=Plan(sizes={"kernels": _TWO, "n_points": 1000, "n_final": 2000, "sizes": [256, 512]}),
+            full=Plan(sizes={**_SIZES, "kernels": list(best.KERNELS)}),
+            quick=Plan(sizes={**_QUICK_SIZES, "kernels": ["polynomial 5", "gaussian 0.5"]}),
         ),
     ),
 )

@@ -95,6 +95,23 @@ def test_summing_raw_columns_and_summing_features_agree():
     assert not NystromMap.on(Gaussian(20.0), rows(60, 2)).turned_late
 
 
+@pytest.mark.parametrize(("kernel", "triangular"), [(Gaussian(2.0), True), (Gaussian(50.0), False)])
+def test_roots_are_those_of_the_inverse_by_either_factorisation(kernel, triangular):
+    Z, X = rows(60, 8), rows(30, 8, seed=1)
+    found = NystromMap.on(kernel, Z)
+    assert found.turned_late == triangular == bool(np.allclose(found.root, np.triu(found.root)))
+    K, k = kernel(Z, Z), kernel(X, Z)
+    np.testing.assert_allclose(found(X) @ found(X).T, k @ np.linalg.pinv(K, rcond=1e-14) @ k.T, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.PoorApproximationWarning")
+def test_few_components_are_the_first_of_all():
+    X = rows(400, 4)
+    few, all_of_them = (KernelPCA(n, kernel=Gaussian(2.0), approximation=80, random_state=0).fit(X) for n in (5, 60))
+    np.testing.assert_allclose(few.eigenvalues_, all_of_them.eigenvalues_[:5], rtol=1e-10)
+    np.testing.assert_allclose(few.transform(X), all_of_them.transform(X)[:, :5], atol=1e-7)
+
+
 def test_moments_of_parts_add_up():
     features, X = NystromMap.on(Gaussian(1.0), rows(10, 2)), rows(90, 2, seed=3)
     whole, parts = Moments.of(features, X), Moments.of(features, X[:7]) + Moments.of(features, X[7:])

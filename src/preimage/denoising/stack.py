@@ -27,7 +27,7 @@ __all__ = ["Level", "Plan", "Stack"]
 NOISY, NOISY_FIRST = Lens(1.0, 1.0), Lens(1.0, 1.1)
 WHOLE, BELOW = Lens(0.8, 1.8), Lens(3.0, 1.2)
 BLURRED_WIDTH = 0.8
-HALVES = 2
+HALVES = 2  # each with a stage that answers for the other
 WORTH = 0.998  # a level must bring the risk to less than this of what it was
 
 

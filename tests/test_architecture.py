@@ -18,6 +18,7 @@ ROOMS = [
     "scales",
     "noise",
     "tiles",
+    "triangle",
     "chunks",
     "operators",
     "eigen",

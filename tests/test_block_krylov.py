@@ -9,6 +9,7 @@ from preimage.eigen import BlockKrylov, Dense, as_solver_object
 from preimage.exceptions import ConvergenceWarning
 from preimage.kernels import Gaussian, Polynomial
 from preimage.operators import Centred, Halves, Stored, Symmetric, gram_operator
+from preimage.triangle import Triangle
 
 N, K = 300, 20
 SPECTRA = {
@@ -45,7 +46,7 @@ def test_leading_eigenpairs_of_a_prescribed_spectrum(name, block_size):
 
 def in_halves(A):
     high = A.astype(np.float32)
-    return Halves(high, (A - high).astype(np.float32), A.sum(axis=1))
+    return Halves(Triangle.of(high), Triangle.of((A - high).astype(np.float32)), A.sum(axis=1))
 
 
 @pytest.mark.parametrize("name", SPECTRA)

@@ -230,7 +230,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         else:
             kernel = self._kernel()
             X = _rows(kernel, X)
-            if not stored and choose_storage("auto", X.shape[0], X.dtype) == "recompute":
+            if not stored and choose_storage("auto", X.shape[0], X.dtype, square=True) == "recompute":
                 operator, statistics = gram_operator(kernel, X, center=True, storage="recompute")
                 return operator, statistics.row_means
             with np.errstate(over="ignore", invalid="ignore"):  # looked for in the result

@@ -213,8 +213,7 @@ def fit(
         kernel, X = Precomputed(X), np.arange(X.shape[0])[:, None]
     else:
         first = as_solver(solver, X.shape[0], _first_number(n_components, most), X.dtype)
-        wish = "memory" if isinstance(first, Dense) else getattr(first, "storage", "auto")
-        operator, statistics = gram(kernel, X, center=center, storage=storage or wish)
+        operator, statistics = gram(kernel, X, center=center, storage=storage or getattr(first, "storage", "auto"))
     pairs = _enough_pairs(operator, statistics, n_components, most, solver, rng)
     scale = max(abs(statistics.trace), X.shape[0] * abs(statistics.grand_mean))
     kept = count_components(pairs.values, X.shape[0], scale, statistics.total_variance, n_components)

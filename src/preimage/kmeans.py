@@ -88,7 +88,7 @@ class Features:
 
 def gram(kernel: Kernel, X, storage: str = "auto") -> Stored | Tiled:
     """The kernel matrix of the rows of X, stored where half of the free memory holds it."""
-    stored = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X)) == "memory"
+    stored = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X), square=True) == "memory"
     return Stored(kernel, X) if stored else Tiled(kernel, X)
 
 

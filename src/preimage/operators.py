@@ -12,8 +12,9 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator
 
-from preimage import tiles
+from preimage import tiles, triangle
 from preimage.kernels import Kernel
+from preimage.triangle import Triangle
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Symmetric(LinearOperator):
         return self @ np.full(self.shape[0], 1 / self.shape[0], dtype=self.dtype)
 
     def features(self, rows: np.ndarray) -> np.ndarray | None:
-        """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström); None where entries of A cannot be had."""
+        """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström), where products are dear; else None."""
         return None
 
     def halves(self) -> tuple[Symmetric, Symmetric] | None:
@@ -73,45 +74,43 @@ class Stored(Symmetric):
     def _matmat(self, V):
         return tiles.multiply_stored(self.matrix, V)
 
-    def features(self, rows: np.ndarray) -> np.ndarray:
-        return _nystrom_features(self.matrix[:, rows], rows)
-
     def dense(self) -> np.ndarray:
         return self.matrix
+
+
+class Packed(Symmetric):
+    """A symmetric matrix of which one triangle is held in memory."""
+
+    def __init__(self, matrix: Triangle, dtype=None):
+        super().__init__(dtype or matrix.dtype, matrix.n)
+        self.matrix = matrix
+
+    def _matmat(self, V):
+        return self.matrix.multiply(V.astype(self.matrix.dtype, copy=False)).astype(self.dtype, copy=False)
+
+    def dense(self) -> np.ndarray:
+        return self.matrix.dense().astype(self.dtype, copy=False)
 
 
 class Halves(Symmetric):
     """A float64 matrix held as two of float32, A = high + low to 48 bits: products with one half cost half."""
 
-    def __init__(self, high: np.ndarray, low: np.ndarray, row_sums: np.ndarray):
-        super().__init__(float, high.shape[0])
+    def __init__(self, high: Triangle, low: Triangle, row_sums: np.ndarray):
+        super().__init__(float, high.n)
         self.high, self.low, self.row_sums = high, low, row_sums
 
     def row_means(self) -> np.ndarray:
         return self.row_sums / len(self.row_sums)
 
     def _matmat(self, V):
-        return tiles.multiply_halves(self.high, self.low, V)
-
-    def features(self, rows: np.ndarray) -> np.ndarray:
-        return _nystrom_features(np.add(self.high[:, rows], self.low[:, rows], dtype=float), rows)
+        return triangle.multiply_halves(self.high, self.low, V)
 
     def dense(self) -> np.ndarray:
-        return np.add(self.high, self.low, dtype=float)
+        return np.add(self.high.dense(), self.low.dense(), dtype=float)
 
     def halves(self) -> tuple[Symmetric, Symmetric]:
-        return Single(self.high), Single(self.low)
-
-
-class Single(Symmetric):
-    """A float32 matrix whose products with float64 vectors are summed in single precision."""
-
-    def __init__(self, matrix: np.ndarray):
-        super().__init__(float, matrix.shape[0])
-        self.matrix = matrix
-
-    def _matmat(self, V):
-        return tiles.multiply_stored(self.matrix, V.astype(np.float32)).astype(float)
+        """Of float64 vectors, whose products are summed in single precision."""
+        return Packed(self.high, float), Packed(self.low, float)
 
 
 class Tiled(Symmetric):
@@ -125,7 +124,8 @@ class Tiled(Symmetric):
         return tiles.multiply_symmetric(self.kernel, self.X, np.ascontiguousarray(V))
 
     def features(self, rows: np.ndarray) -> np.ndarray:
-        return _nystrom_features(tiles.cross(self.kernel, self.X, self.X[rows]), rows)
+        columns = tiles.cross(self.kernel, self.X, self.X[rows])
+        return columns @ inverse_root(columns[rows])
 
     def dense(self) -> np.ndarray:
         return tiles.gram(self.kernel, self.X)
@@ -179,9 +179,11 @@ def gram_operator(kernel: Kernel, X, *, center: bool, storage: str = "auto") -> 
 def _plain_operator(kernel: Kernel, X, storage: str, diagonal: np.ndarray) -> Symmetric:
     if storage == "recompute":
         return Tiled(kernel, X)
+    if storage == "square":
+        return Stored(tiles.gram(kernel, X))
     if storage == "halves" and tiles.value_dtype(X, X) == np.float64 and _fits_single(kernel, diagonal):
-        return Halves(*tiles.gram_halves(kernel, X))
-    return Stored(tiles.gram(kernel, X))
+        return Halves(*triangle.gram_halves(kernel, X))
+    return Packed(triangle.gram(kernel, X))
 
 
 def _fits_single(kernel: Kernel, diagonal: np.ndarray) -> bool:
@@ -212,10 +214,6 @@ def inverse_root(matrix: np.ndarray) -> np.ndarray:
     return vectors[:, kept] / np.sqrt(values[kept])
 
 
-def _nystrom_features(columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    return columns @ inverse_root(columns[rows])
-
-
 def center_in_place(matrix: np.ndarray, row_means: np.ndarray, grand_mean: float) -> None:
     """Kᵢⱼ − rᵢ − rⱼ + s̄, by blocks of rows and without a second matrix."""
 
@@ -226,13 +224,18 @@ def center_in_place(matrix: np.ndarray, row_means: np.ndarray, grand_mean: float
     tiles.spread(centre, tiles.slices(matrix.shape[0], 128))
 
 
-def choose_storage(storage: str, n: int, dtype) -> str:
-    """``"memory"``, ``"halves"`` or ``"recompute"``; ``"auto"`` stores what takes at most half of the free memory."""
-    if storage not in ("auto", "memory", "halves", "recompute"):
+def choose_storage(storage: str, n: int, dtype, *, square: bool = False) -> str:
+    """How to hold a kernel matrix; ``"auto"`` is ``"memory"`` where it takes at most half of the free memory.
+
+    ``"memory"`` holds one triangle of it and ``"halves"`` two in single precision, ``"square"`` all of it for solvers
+    that work on the matrix itself, and ``"recompute"`` none. ``square`` is for those who know no triangles.
+    """
+    if storage not in ("auto", "memory", "halves", "square", "recompute"):
         raise ValueError(f'storage must be "auto", "memory", "halves" or "recompute", not {storage!r}.')
     if storage != "auto":
         return storage
-    return "memory" if n * n * np.dtype(dtype).itemsize <= free_memory() / 2 else "recompute"
+    needed = n * n * np.dtype(dtype).itemsize / (1 if square else 2)
+    return "memory" if needed <= free_memory() / 2 else "recompute"
 
 
 def free_memory() -> float:

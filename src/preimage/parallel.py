@@ -98,7 +98,7 @@ def permute_columns(X, rng: np.random.Generator):
 
 def _spectrum(kernel: Kernel, X) -> np.ndarray:
     """All eigenvalues of the centred kernel matrix but the last, which centring makes 0; descending."""
-    operator, _ = gram_operator(kernel, X, center=True, storage="memory")
+    operator, _ = gram_operator(kernel, X, center=True, storage="square")
     with tiles.single_threaded_blas():
         values = scipy.linalg.eigvalsh(operator.dense(), overwrite_a=True, check_finite=False)
     return values[:0:-1].astype(float)

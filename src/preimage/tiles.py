@@ -34,6 +34,7 @@ STRIP = 2**16  # numbers of a tile that are taken from inner products to kernel 
 COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
 
 Task = TypeVar("Task")
+Place = tuple[slice, slice]  # the rows and the columns of a tile
 
 
 def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
@@ -52,27 +53,9 @@ def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
 
 def gram(kernel: Kernel, X) -> np.ndarray:
     """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
-    out = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X))
-    _for_symmetric_tiles(kernel, X, lambda rows, columns, block: _put(out, rows, columns, block))
+    out, points = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), Rows.ready(kernel, X)
+    spread(lambda place: put(out, place, symmetric_tile(points, place)), upper_tiles(X))
     return out
-
-
-def gram_halves(kernel: Kernel, X) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same in double precision as two matrices in single precision, K = high + low, and the sums of its rows."""
-    n, side = X.shape[0], tile_side(X)
-    high, low = (np.empty((n, n), dtype=np.float32) for _ in range(2))
-    sums = np.zeros((-(-n // side), n))  # over the columns of each tile, so that threads do not meet
-
-    def put(rows: slice, columns: slice, block: np.ndarray) -> None:
-        sums[columns.start // side, rows] = block.sum(axis=1)
-        sums[rows.start // side, columns] = block.sum(axis=0)
-        rounded = block.astype(np.float32)
-        block -= rounded
-        _put(high, rows, columns, rounded)
-        _put(low, rows, columns, block.astype(np.float32))
-
-    _for_symmetric_tiles(kernel, X, put)
-    return high, low, sums.sum(axis=0)
 
 
 def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
@@ -91,20 +74,27 @@ def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
 
 def multiply_symmetric(kernel: Kernel, X, V: np.ndarray) -> np.ndarray:
     """K(X, X) @ V without storing K, each off-diagonal tile computed once and used twice."""
-    tiles = _upper_tiles(X)
-    shares = [tiles[first :: n_threads()] for first in range(n_threads())]
-    points = Rows.ready(kernel, X)
+    places, points = upper_tiles(X), Rows.ready(kernel, X)
+    return multiply_tiles(places, lambda tile: symmetric_tile(points, places[tile]), V, value_dtype(X, X))
 
-    def product(share) -> np.ndarray:
-        out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, X), V.dtype))
-        for rows, columns in share:
-            block = _symmetric_tile(points, rows, columns)
-            out[rows] += block @ V[columns]
+
+def multiply_tiles(places: list[Place], block: Callable[[int], np.ndarray], V: np.ndarray, dtype=float) -> np.ndarray:
+    """A symmetric matrix times a few columns, from its tiles on and above the diagonal, ``block(number)``.
+
+    Computed as (VᵀA)ᵀ, which BLAS does a little faster; every thread has a sum of its own.
+    """
+
+    def product(share: range) -> np.ndarray:
+        out = np.zeros(V.T.shape, dtype=np.result_type(dtype, V))
+        for tile in share:
+            (rows, columns), values = places[tile], block(tile)
+            out[..., rows] += V.T[..., columns] @ values.T
             if rows != columns:
-                out[columns] += block.T @ V[rows]
+                out[..., columns] += V.T[..., rows] @ values
         return out
 
-    return np.sum(spread(product, shares), axis=0)
+    shares = [range(first, len(places), n_threads()) for first in range(n_threads())]
+    return np.sum(spread(product, shares), axis=0).T
 
 
 def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
@@ -119,18 +109,6 @@ def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
 
     spread(fill, slices(matrix.shape[0], 2 * TILE))
     return out.T
-
-
-def multiply_halves(high: np.ndarray, low: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """The same for a matrix that is stored as high + low, in double precision."""
-    out = np.zeros((high.shape[0], *V.shape[1:]))
-
-    def fill(rows: slice) -> None:
-        for columns in slices(high.shape[1]):
-            out[rows] += np.add(high[rows, columns], low[rows, columns], dtype=float) @ V[columns]
-
-    spread(fill, slices(high.shape[0], TILE // 2))
-    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,41 +152,45 @@ class Rows:
     def __getitem__(self, part: slice) -> Rows:
         return replace(self, X=self.X[part], halves=None if self.halves is None else self.halves[part])
 
-    def values(self, other: Rows) -> np.ndarray:
-        """Kernel values with other rows, in an array of our own."""
+    def values(self, other: Rows, out: np.ndarray | None = None) -> np.ndarray:
+        """Kernel values with other rows, in ``out`` or an array of our own."""
         if self.halves is None or other.halves is None:
-            return self.kernel(self.X, other.X)
-        values = self.X @ other.X.T
+            return _into(out, self.kernel(self.X, other.X))
+        values = np.matmul(self.X, other.X.T, out=out)
         for part in strips(values):
             strip = values[part]
             strip -= self.halves[part, None]
             strip -= other.halves
-            found = self.kernel.from_closeness(strip)
-            if found is not strip:
-                strip[:] = found
+            _into(strip, self.kernel.from_closeness(strip))
         if self is other:
             np.fill_diagonal(values, self.kernel.profile(np.zeros((), dtype=values.dtype)))
         return values
 
 
-def _for_symmetric_tiles(kernel: Kernel, X, use: Callable[[slice, slice, np.ndarray], None]) -> None:
-    """``use(rows, columns, block)`` for the tiles on and above the diagonal of the kernel matrix, on all cores."""
-    points = Rows.ready(kernel, X)
-    spread(lambda tile: use(*tile, _symmetric_tile(points, *tile)), _upper_tiles(X))
+def _into(out: np.ndarray | None, values: np.ndarray) -> np.ndarray:
+    """Values where they are wanted."""
+    if out is None or values is out:
+        return values
+    out[:] = values
+    return out
 
 
-def _put(out: np.ndarray, rows: slice, columns: slice, block: np.ndarray) -> None:
+def put(out: np.ndarray, place: Place, block: np.ndarray) -> None:
+    """A tile and its mirror image in their places in a symmetric matrix."""
+    rows, columns = place
     out[rows, columns] = block
     if rows != columns:
         out[columns, rows] = block.T
 
 
-def _symmetric_tile(points: Rows, rows: slice, columns: slice) -> np.ndarray:
+def symmetric_tile(points: Rows, place: Place, out: np.ndarray | None = None) -> np.ndarray:
+    """A tile of the kernel matrix of some rows; one on the diagonal is symmetric."""
+    rows, columns = place
     left = points[rows]
     if rows != columns:
-        return left.values(points[columns])
+        return left.values(points[columns], out)
     block = left.values(left)
-    return (block + block.T) / 2
+    return np.divide(block + block.T, 2, out=out)
 
 
 def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) -> list:
@@ -265,15 +247,26 @@ def row_blocks(n: int, row_bytes: float) -> Iterator[slice]:
     yield from slices(n, max(1, int(working_bytes() / max(row_bytes, 1))))
 
 
-def tile_side(X) -> int:
-    """Rows and columns of a tile: ``TILE``, or fewer where the budget does not give every thread one of these rows.
+def tile_side(X, most: int | None = None) -> int:
+    """Rows and columns of a tile: ``most``, or fewer where the budget does not give every thread one of these rows.
 
     A tile of side s holds ``COPIES`` s² numbers, and of its rows and columns two copies, 4s × their width.
     """
     share = working_bytes() / 8 / n_threads()
     width = X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
     affordable = (np.sqrt(4 * width**2 + COPIES * share) - 2 * width) / COPIES
-    return max(16, min(TILE, int(affordable)))
+    return max(16, min(most or TILE, int(affordable)))
+
+
+def upper_tiles(X) -> list[Place]:
+    """Tiles on and above the diagonal of the kernel matrix of some rows: at least 21 of them, or of the common size.
+
+    They are up to twice as long as others, because a stored tile is used in the shape in which it was computed, and the
+    thin products of eigensolvers want long ones.
+    """
+    side = tile_side(X, most=int(np.clip(-(-X.shape[0] // 6), TILE, 2 * TILE)))
+    blocks = slices(X.shape[0], side)
+    return [(rows, columns) for i, rows in enumerate(blocks) for columns in blocks[i:]]
 
 
 def fair_length(n: int) -> int:
@@ -353,8 +346,3 @@ _alone: ContextVar[bool] = ContextVar("preimage_alone", default=False)
 @lru_cache
 def _controller() -> ThreadpoolController:
     return ThreadpoolController()
-
-
-def _upper_tiles(X) -> list[tuple[slice, slice]]:
-    blocks = slices(X.shape[0], tile_side(X))
-    return [(rows, columns) for i, rows in enumerate(blocks) for columns in blocks[i:]]

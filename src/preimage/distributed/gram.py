@@ -56,12 +56,13 @@ def _parts(n: int, most: int) -> list[slice]:
 def storage_on_cluster(storage: str, n: int, dtype) -> str:
     """``"memory"`` or ``"recompute"``; ``"auto"`` holds the matrix where half of the workers' memory does.
 
-    There are no halves here: where one process would have them, the choice is as free as with ``"auto"``.
+    There are no halves here: where one process would have them, the choice is as free as with ``"auto"``. A square is
+    put together by those who ask for it.
     """
     client = cluster.active_client()
-    storage = "auto" if storage == "halves" else storage
+    storage = {"halves": "auto", "square": "memory"}.get(storage, storage)
     if storage != "auto" or client is None:
-        return choose_storage(storage, n, dtype)
+        return choose_storage(storage, n, dtype, square=True)
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     fits = n * n * np.dtype(dtype).itemsize <= sum(worker["memory_limit"] or 0 for worker in workers) / 2
     return "memory" if fits else "recompute"

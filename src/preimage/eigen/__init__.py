@@ -58,9 +58,10 @@ def choose_solver(n: int, k: int, dtype=float) -> Solver:
     Measured on two cores (Gaussian kernel on MNIST, docs/benchmarks.md): up to 1000 rows the choice matters
     little for few pairs; from about a twentieth of the pairs on LAPACK is ahead.
     """
-    stored = choose_storage("auto", n, dtype) == "memory"
-    if n <= 500 or (stored and k > n // 20):
+    if n <= 500 or (k > n // 20 and choose_storage("auto", n, dtype, square=True) == "memory"):
         return Dense()
     if np.dtype(dtype) != np.float64:
         return BlockKrylov()
-    return BlockKrylov(tol=1e-10) if n <= 5000 else BlockKrylov(storage="halves" if stored else "auto")
+    if n <= 5000:
+        return BlockKrylov(tol=1e-10)
+    return BlockKrylov(storage="halves" if choose_storage("auto", n, dtype) == "memory" else "auto")

@@ -37,9 +37,9 @@ class BlockKrylov:
     max_passes : int
         Products with a block before it gives up.
     storage : "auto", "memory", "halves" or "recompute"
-        Whether the kernel matrix is stored or computed anew in every pass; "auto" stores it where it takes at most
-        half of the free memory. "halves" stores one of float64 as two of float32, in the same memory: nearly all
-        passes run in single precision, and the space they find is put right in double precision.
+        Whether one triangle of the kernel matrix is stored, or computed anew in every pass; "auto" stores it where it
+        takes at most half of the free memory. "halves" stores one of float64 as two of float32, in the same memory:
+        nearly all passes run in single precision, and the space they find is put right in double precision.
     """
 
     block_size: int | None = None

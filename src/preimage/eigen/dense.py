@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -18,6 +19,8 @@ class Dense:
 
     It works in the operator's own matrix and restores it afterwards, so that no second matrix is held.
     """
+
+    storage: ClassVar[str] = "square"
 
     def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
         matrix, n = operator.dense(), operator.shape[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -21,6 +22,8 @@ class Mixed:
     Residuals are of the order of 1e-6 λ₁, the errors of eigenvalues of their squares. Where wanted eigenvalues are so
     small that single precision does not see them, it is :class:`Dense`.
     """
+
+    storage: ClassVar[str] = Dense.storage
 
     def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
         matrix, n = operator.dense(), operator.shape[0]

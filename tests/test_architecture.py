@@ -17,6 +17,7 @@ ROOMS = [
     "kernels",
     "scales",
     "noise",
+    "grid",
     "tiles",
     "triangle",
     "chunks",

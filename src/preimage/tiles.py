@@ -25,6 +25,7 @@ import scipy.sparse as sp
 from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
 
+from preimage.grid import Grid, guess
 from preimage.kernels import Kernel, Radial
 from preimage.kernels.geometry import squared_norms
 
@@ -116,7 +117,8 @@ class Rows:
     """Rows made ready for many tiles: what every pair of matrices would have to do again is done once.
 
     For a kernel of the distance, rows x become x̃ = (x − origin)·√(2/c) with half their squared norms h, c the kernel's
-    ``unit``; then −‖x − y‖²/c = x̃ᵀỹ − h(x) − h(y) is an inner product and two subtractions.
+    ``unit``; then −‖x − y‖²/c = x̃ᵀỹ − h(x) − h(y) is an inner product and two subtractions. Rows of double precision
+    that lie on a grid become whole numbers in single precision, whose inner products are exact, times ``weight``.
     """
 
     kernel: Any
@@ -124,6 +126,7 @@ class Rows:
     origin: np.ndarray | None = None
     halves: np.ndarray | None = None
     columns: np.ndarray | None = None
+    grid: Grid | None = None
 
     @classmethod
     def ready(cls, kernel: Kernel, X, beside=None) -> Rows:
@@ -137,17 +140,36 @@ class Rows:
             return cls(kernel, X)
         varies = np.ptp(X, axis=0) > 0
         origin = np.where(varies, X.mean(axis=0), X[0])
-        return cls(kernel, X, origin, columns=None if varies.all() else np.flatnonzero(varies)).likewise(X)
+        grid = _common_grid([X] if beside is None else [X, beside], origin)
+        return cls(kernel, X, origin, columns=None if varies.all() else np.flatnonzero(varies), grid=grid).likewise(X)
 
     def likewise(self, X) -> Rows:
         """Other rows with the same origin."""
         if self.origin is None or sp.issparse(X):
             return Rows(self.kernel, X)
+        width = X.shape[1] if self.columns is None else len(self.columns)
+        dtype = np.result_type(X, self.origin) if self.grid is None else np.float32
+        counted, halves = np.empty((X.shape[0], width), dtype=dtype), np.empty(X.shape[0], dtype=value_dtype(X, X))
+
+        def move(rows: slice) -> None:
+            moved = self._moved(X[rows])
+            halves[rows] = squared_norms(moved) * (self.weight / 2)
+            counted[rows] = moved if self.columns is None else moved.take(self.columns, axis=1)
+
+        spread(move, slices(X.shape[0], TILE // 2))
+        return replace(self, X=counted, halves=halves)
+
+    def _moved(self, X: np.ndarray) -> np.ndarray:
+        if self.grid is not None:
+            return self.grid.numbers(X)
         moved = X - self.origin
         moved *= np.sqrt(2 / self.kernel.unit)
-        halves = squared_norms(moved) / 2
-        counted = moved if self.columns is None else moved.take(self.columns, axis=1)
-        return replace(self, X=counted, halves=halves)
+        return moved
+
+    @property
+    def weight(self) -> float:
+        """What inner products are to be multiplied by."""
+        return 1.0 if self.grid is None else 2 * (self.grid.step / np.sqrt(self.kernel.unit)) ** 2
 
     def __getitem__(self, part: slice) -> Rows:
         return replace(self, X=self.X[part], halves=None if self.halves is None else self.halves[part])
@@ -156,7 +178,10 @@ class Rows:
         """Kernel values with other rows, in ``out`` or an array of our own."""
         if self.halves is None or other.halves is None:
             return _into(out, self.kernel(self.X, other.X))
-        values = np.matmul(self.X, other.X.T, out=out)
+        if self.grid is None:
+            values = np.matmul(self.X, other.X.T, out=out)
+        else:
+            values = np.multiply(self.X @ other.X.T, self.weight, out=out, dtype=float)
         for part in strips(values):
             strip = values[part]
             strip -= self.halves[part, None]
@@ -165,6 +190,17 @@ class Rows:
         if self is other:
             np.fill_diagonal(values, self.kernel.profile(np.zeros((), dtype=values.dtype)))
         return values
+
+
+def _common_grid(matrices: list, near: np.ndarray) -> Grid | None:
+    """A grid that all rows of some matrices lie on, if they are of double precision and many enough to gain by it."""
+    if value_dtype(*matrices) != np.float64 or min(X.shape[0] for X in matrices) < TILE:
+        return None
+    grid = guess(matrices[0], near)
+    if grid is None:
+        return None
+    parts = (X[rows] for X in matrices for rows in slices(X.shape[0], TILE // 2))
+    return grid if all(spread(grid.holds, parts)) else None
 
 
 def _into(out: np.ndarray | None, values: np.ndarray) -> np.ndarray:
@@ -279,9 +315,9 @@ def working_bytes() -> int:
     return int(get_config()["working_memory"] * 2**20)
 
 
-def value_dtype(X, Y) -> np.dtype:
+def value_dtype(*matrices) -> np.dtype:
     """The type of kernel values: that of the rows, or float64 where those are whole numbers."""
-    kinds = [array.dtype for array in (X, Y) if array.dtype.kind == "f"]
+    kinds = [X.dtype for X in matrices if X.dtype.kind == "f"]
     return np.result_type(*kinds) if kinds else np.dtype(float)
 
 

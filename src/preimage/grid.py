@@ -1,0 +1,59 @@
+"""Rows whose values are whole steps apart, such as pixels, counts and marks: their inner products can be had exactly.
+
+Single precision holds all whole numbers up to 2²⁴. Where ‖x‖‖y‖ stays below that, so does every partial sum of xᵀy, and
+BLAS computes it without any rounding, in half the time of double precision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage.kernels.geometry import squared_norms
+
+EXACT = 2.0**24
+SAMPLE = 50  # rows that a step is guessed from
+MOST_VALUES = 2048  # different ones in the sample, beyond which nobody counted
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Values origin + step·k with whole numbers k; every column has its own origin."""
+
+    origin: np.ndarray
+    step: float
+
+    def numbers(self, X: np.ndarray) -> np.ndarray:
+        """The whole numbers k of rows on the grid."""
+        return np.rint((X - self.origin) / self.step)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def holds(self, X: np.ndarray) -> bool:
+        """Whether rows lie on the grid but for round-off, and near enough for exact inner products."""
+        steps = (X - self.origin) / self.step
+        numbers = np.rint(steps)
+        if not squared_norms(numbers).max(initial=0) < EXACT:
+            return False
+        steps -= numbers
+        round_off = 4 * np.finfo(float).eps * (np.abs(self.origin).max() / self.step + np.sqrt(EXACT))
+        return bool(np.abs(steps, out=steps).max(initial=0) <= round_off)
+
+
+@np.errstate(over="ignore")
+def guess(X: np.ndarray, near: np.ndarray) -> Grid | None:
+    """The grid that some of the rows of X lie on, its origin beside the point ``near``; None where there is none."""
+    sample = X[:: max(1, len(X) // SAMPLE)]
+    if np.unique(sample[0]).size > MOST_VALUES:
+        return None
+    values = np.unique(sample)
+    gaps = np.diff(values)
+    if not 0 < gaps.size < MOST_VALUES:
+        return None
+    span = values[-1] - values[0]
+    steps = np.rint(span / gaps.min())
+    if not steps < EXACT:
+        return None
+    step = float(span / steps)
+    grid = Grid(values[0] + np.rint((near - values[0]) / step) * step, step)
+    return grid if grid.holds(sample) else None

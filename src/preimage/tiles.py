@@ -135,12 +135,14 @@ class Rows:
         The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
         Columns in which these rows are all the same are 0 when moved: they count in h alone, and not in the products.
         """
-        sparse = sp.issparse(X) or sp.issparse(beside)
-        if sparse or not isinstance(kernel, Radial) or not 0 < X.nbytes <= working_bytes() / 4:
+        sparse, room = sp.issparse(X) or sp.issparse(beside), working_bytes() / 4
+        if sparse or not isinstance(kernel, Radial) or not 0 < 4 * X.size <= room:
             return cls(kernel, X)
         varies = np.ptp(X, axis=0) > 0
         origin = np.where(varies, X.mean(axis=0), X[0])
         grid = _common_grid([X] if beside is None else [X, beside], origin)
+        if grid is None and X.nbytes > room:
+            return cls(kernel, X)
         return cls(kernel, X, origin, columns=None if varies.all() else np.flatnonzero(varies), grid=grid).likewise(X)
 
     def likewise(self, X) -> Rows:

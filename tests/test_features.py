@@ -3,10 +3,11 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import clone
 
 from helpers import rows
-from preimage import KernelPCA
+from preimage import KernelPCA, approximate, tiles
 from preimage.exceptions import PoorApproximationWarning
 from preimage.features import Moments, Nystrom, NystromMap, as_approximation
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
@@ -119,6 +120,21 @@ def test_moments_of_parts_add_up():
     np.testing.assert_allclose(parts.mean, whole.mean, rtol=1e-13)
     np.testing.assert_allclose(parts.scatter, whole.scatter, atol=1e-12)
     np.testing.assert_allclose(parts.trace, whole.trace)
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize("budget", [0.001, 0.2, 1024])
+def test_rows_shared_among_cores_have_the_moments_of_all(cores, budget, monkeypatch):
+    monkeypatch.setattr(tiles, "n_threads", lambda: cores)
+    monkeypatch.setattr(tiles, "TILE", 16)
+    X = rows(300, 3) + 5
+    features = NystromMap.on(Gaussian(1.0), X[:20])
+    expected = Moments.of(features, X)
+    with sklearn.config_context(working_memory=budget):
+        found = approximate.accumulate(features, [X[:100], X[100:]])
+    assert found.n == 300 and found.trace == pytest.approx(300)
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-12)
+    np.testing.assert_allclose(found.scatter, expected.scatter, atol=1e-11)
 
 
 def test_residuals_are_those_of_the_covariance_operator():

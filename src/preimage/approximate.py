@@ -6,9 +6,11 @@ Features F of the rows (n × r), their mean μ over all rows, and (F − 1μᵀ)
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -86,15 +88,23 @@ class Spectral(Approximate):
 
 def accumulate(features, blocks: Iterable[Any], moments: Moments | None = None, total: int | None = None) -> Moments:
     """Moments of all rows in the blocks, added to those given."""
-    row_bytes = 3 * 8 * features.width
     for block in blocks:
-        for rows in tiles.row_blocks(block.shape[0], 4 * row_bytes):
-            new = Moments.of(features, block[rows])
+        for rows in tiles.row_blocks(block.shape[0], 12 * 8 * features.width):
+            new = _moments(features, block[rows])
             moments = new if moments is None else moments + new
             progress.report("rows", moments.n, total)
     if moments is None:
         raise ValueError("there are no rows to fit.")
     return moments
+
+
+def _moments(features, X) -> Moments:
+    """Moments of some rows, of a share of them on every core where the budget holds as many matrices."""
+    n, cores = X.shape[0], tiles.n_threads()
+    if n < cores * tiles.TILE or 4 * cores * 8 * features.width**2 > tiles.working_bytes():
+        return Moments.of(features, X)
+    shares = tiles.slices(n, -(-n // cores))
+    return reduce(operator.add, tiles.spread(lambda rows: Moments.of(features, X[rows]), shares))
 
 
 def decompose(features: FeatureMap, moments: Moments, sample, n_components, *, center: bool = True) -> Approximate:

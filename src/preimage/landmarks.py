@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from preimage import progress, tiles
 from preimage.kernels import Kernel
+from preimage.kernels.geometry import squared_norms
 
 __all__ = ["KMeans", "RPCholesky", "Sampler", "Uniform"]
 
@@ -88,23 +89,25 @@ class RPCholesky:
 def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-13) -> np.ndarray:
     """Numbers of the rows that accelerated randomly pivoted Cholesky chooses (Epperly, Tropp & Webber 2024, alg. 2).
 
-    With G the rows of the partial factor, K ≈ GᵀG, the residual diagonal is d = diag(K) − Σ G².
+    With G the columns of the partial factor, K ≈ GGᵀ, the residual diagonal is d = diag(K) − Σ G².
     """
     missing = np.asarray(kernel.diagonal(X), dtype=float).copy()
     enough = tol * missing.sum()
-    G, chosen = np.empty((m, X.shape[0])), np.zeros(0, dtype=int)
-    while len(chosen) < m and missing.sum() > enough:
-        proposed = rng.choice(X.shape[0], block_size(m), p=missing / missing.sum())
-        known = G[: len(chosen)]
-        H = np.asarray(kernel(X[proposed], X[proposed]), dtype=float) - known[:, proposed].T @ known[:, proposed]
-        accepted = accepted_proposals(H, rng)[: m - len(chosen)]
-        new = proposed[accepted]
-        rows = _new_rows(kernel, X, new, known, H[np.ix_(accepted, accepted)])
-        G[len(chosen) : len(chosen) + len(new)] = rows
-        missing = np.maximum(missing - np.einsum("ij,ij->j", rows, rows), 0)
-        chosen = np.concatenate([chosen, new])
-        missing[chosen] = 0
-        progress.report("landmarks", len(chosen), m)
+    G, chosen = np.empty((X.shape[0], m)), np.zeros(0, dtype=int)
+    with tiles.single_threaded_blas():  # many small steps between those that have threads of their own
+        while len(chosen) < m and missing.sum() > enough:
+            proposed = rng.choice(X.shape[0], block_size(m), p=missing / missing.sum())
+            known = G[:, : len(chosen)]
+            H = np.asarray(kernel(X[proposed], X[proposed]), dtype=float)
+            H -= known[proposed] @ known[proposed].T
+            accepted = accepted_proposals(H, rng)[: m - len(chosen)]
+            new = proposed[accepted]
+            columns = G[:, len(chosen) : len(chosen) + len(new)]
+            _fill(columns, kernel, X, new, known, np.linalg.cholesky(H[np.ix_(accepted, accepted)]))
+            missing = np.maximum(missing - squared_norms(columns), 0)
+            chosen = np.concatenate([chosen, new])
+            missing[chosen] = 0
+            progress.report("landmarks", len(chosen), m)
     return chosen
 
 
@@ -125,8 +128,14 @@ def accepted_proposals(H: np.ndarray, rng: np.random.Generator) -> list[int]:
     return accepted
 
 
-def _new_rows(kernel: Kernel, X, new: np.ndarray, known: np.ndarray, H: np.ndarray) -> np.ndarray:
-    """Rows of the factor for new pivots: L⁻¹ (K_new − K̂_new), H = LLᵀ."""
-    rows = tiles.cross(kernel, X, X[new]).astype(float, copy=False).T
-    rows -= known[:, new].T @ known
-    return scipy.linalg.solve_triangular(np.linalg.cholesky(H), rows, lower=True, check_finite=False)
+def _fill(columns: np.ndarray, kernel: Kernel, X, new: np.ndarray, known: np.ndarray, L: np.ndarray) -> None:
+    """Columns of the factor for new pivots: (K_new − K̂_new) L⁻ᵀ."""
+    points, theirs = X[new], known[new].T
+
+    def fill(rows: slice) -> None:
+        values = tiles.cross(kernel, X[rows], points).astype(float, copy=False)
+        values -= known[rows] @ theirs
+        solved = scipy.linalg.solve_triangular(L, values.T, lower=True, overwrite_b=True, check_finite=False)
+        columns[rows] = solved.T
+
+    tiles.spread(fill, tiles.slices(X.shape[0], 2 * tiles.TILE))

@@ -243,7 +243,7 @@ def spread(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list:
     What a task spreads in its turn stays in its thread, and has its share of the budget: the cores are taken.
     """
     tasks = list(tasks)
-    if len(tasks) <= 1 or n_threads() == 1:
+    if len(tasks) <= 1 or n_threads() == 1 or _alone.get():  # a thread that waited for its own pool would wait for ever
         return [function(task) for task in tasks]
     pool, settings = _pool(n_threads(), os.getpid()), get_config()
     settings["working_memory"] /= n_threads()

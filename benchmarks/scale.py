@@ -315,7 +315,7 @@ def growth(full):
     }
     peers = {
         "nystrompca": (find_spec("nystrompca"), lambda: (timed(nystrompca()), 10_000)),
-        "KeOps + eigsh": (find_spec("pykeops"), lambda: (timed(keops()), 5_000)),
+        "KeOps + eigsh": (find_spec("pykeops"), lambda: (timed(keops()), 2_000)),
         "kernlab (R)": (has_kernlab(), lambda: (kernlab_seconds, 2_000)),
     }
     for name, (installed, make) in peers.items():

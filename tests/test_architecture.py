@@ -17,6 +17,7 @@ ROOMS = [
     "kernels",
     "scales",
     "noise",
+    "cores",
     "grid",
     "tiles",
     "triangle",

@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from helpers import assert_same_codes
-from preimage import compat, kernels, tiles
+from preimage import compat, cores, kernels
 
 KERNELS = {
     "linear": {},
@@ -41,7 +41,7 @@ FORMS = ["dense", "sparse", "precomputed"]
 @pytest.fixture(autouse=True, scope="module")
 def one_blas_thread():
     """Matrices are small here, and threads that wait for one another slow."""
-    with tiles.single_threaded_blas():
+    with cores.single_threaded_blas():
         yield
 
 

@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 from sklearn.base import clone
 
 from console import call
-from preimage import Denoiser, KernelKMeans, KernelPCA, load, progress, scales
+from preimage import Denoiser, KernelKMeans, KernelPCA, cores, load, progress, scales
 from preimage.datasets import s_curve, three_clusters
 from preimage.distributed import cluster, connected, fitting
 from preimage.distributed.rows import Rows
@@ -354,18 +354,17 @@ def test_a_model_fitted_on_chunks_is_saved_like_any(tmp_path):
 
 
 def test_blas_has_its_threads_back_when_the_last_of_several_holders_lets_go():
-    from preimage import tiles
 
-    info = [part["num_threads"] for part in tiles._controller().info()]
-    first, second = tiles.single_threaded_blas(), tiles.single_threaded_blas()
+    info = [part["num_threads"] for part in cores._controller().info()]
+    first, second = cores.single_threaded_blas(), cores.single_threaded_blas()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    assert [part["num_threads"] for part in tiles._controller().info() if part["user_api"] == "blas"] == [1] * sum(
-        part["user_api"] == "blas" for part in tiles._controller().info()
+    assert [part["num_threads"] for part in cores._controller().info() if part["user_api"] == "blas"] == [1] * sum(
+        part["user_api"] == "blas" for part in cores._controller().info()
     )
     second.__exit__(None, None, None)
-    assert [part["num_threads"] for part in tiles._controller().info()] == info
+    assert [part["num_threads"] for part in cores._controller().info()] == info
 
 
 def test_only_a_dask_array_loads_dask():

@@ -7,7 +7,7 @@ import sklearn
 from sklearn.base import clone
 
 from helpers import rows
-from preimage import KernelPCA, approximate, tiles
+from preimage import KernelPCA, approximate, cores, tiles
 from preimage.exceptions import PoorApproximationWarning
 from preimage.features import Moments, Nystrom, NystromMap, as_approximation
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
@@ -122,10 +122,10 @@ def test_moments_of_parts_add_up():
     np.testing.assert_allclose(parts.trace, whole.trace)
 
 
-@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("budget", [0.001, 0.2, 1024])
-def test_rows_shared_among_cores_have_the_moments_of_all(cores, budget, monkeypatch):
-    monkeypatch.setattr(tiles, "n_threads", lambda: cores)
+def test_rows_shared_among_cores_have_the_moments_of_all(threads, budget, monkeypatch):
+    monkeypatch.setattr(cores, "n_threads", lambda: threads)
     monkeypatch.setattr(tiles, "TILE", 16)
     X = rows(300, 3) + 5
     features = NystromMap.on(Gaussian(1.0), X[:20])

@@ -98,6 +98,15 @@ def test_kernel_values_are_those_of_double_precision(form, kernel, monkeypatch):
     np.testing.assert_array_equal(np.diag(packed), 1)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "u1", "i8"])
+def test_counts_of_any_type_beside_double_precision(dtype):
+    X, Y = pixels(520).astype(dtype), pixels(600, seed=1)
+    kernel, exact = Gaussian(200.0), Gaussian(200.0)(X.astype(float), Y)
+    assert tiles.Rows.ready(kernel, X, beside=Y).grid is not None
+    np.testing.assert_allclose(tiles.cross(kernel, X, Y), exact, rtol=1e-12)
+    np.testing.assert_allclose(tiles.cross(kernel, Y, X), exact.T, rtol=1e-12)
+
+
 def test_equal_rows_have_a_value_of_exactly_one():
     X = pixels(600, 700, largest=90) / 255
     X[300] = X[7]

@@ -1,15 +1,11 @@
-import threading
-import time
 import tracemalloc
 
 import numpy as np
 import pytest
 import sklearn
-from sklearn.exceptions import NotFittedError
-from threadpoolctl import threadpool_info
 
 from helpers import KERNELS, rows, sparse_rows
-from preimage import KernelPCA, tiles
+from preimage import KernelPCA, cores, tiles
 from preimage.expansion import Expansion
 from preimage.kernels import Function, Gaussian, Laplacian, Matern, Polynomial
 
@@ -27,7 +23,7 @@ every_form = pytest.mark.parametrize("form", FORMS)
 
 @pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])
 def threads(request, monkeypatch):
-    monkeypatch.setattr(tiles, "n_threads", lambda: request.param)
+    monkeypatch.setattr(cores, "n_threads", lambda: request.param)
     return request.param
 
 
@@ -161,48 +157,6 @@ def test_slices_cover_everything_once(n, length):
     parts = tiles.slices(n, length)
     np.testing.assert_array_equal(np.concatenate([np.arange(n)[part] for part in parts] or [[]]), np.arange(n))
     assert all(part.stop - part.start <= length for part in parts)
-
-
-# Threads
-
-
-def test_work_is_spread_over_threads_with_one_blas_thread_each(monkeypatch):
-    monkeypatch.setattr(tiles, "n_threads", lambda: 2)
-    meeting = threading.Barrier(2, timeout=20)
-
-    def task(_):
-        meeting.wait()  # passes only if two tasks run at once
-        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
-
-    before = threadpool_info()
-    assert all(set(inside) == {1} for inside in tiles.spread(task, range(4)))
-    assert threadpool_info() == before
-
-
-def test_results_keep_the_order_of_the_tasks(threads):
-    assert tiles.spread(lambda task: task**2, range(20)) == [task**2 for task in range(20)]
-    assert tiles.spread(lambda task: task, []) == []
-
-
-def test_an_exception_in_a_thread_comes_out_and_stops_the_work(threads):
-    calls = []
-
-    def function(X, Y):
-        calls.append(1)
-        time.sleep(0.01)
-        raise NotFittedError("the third wheel")
-
-    with pytest.raises(NotFittedError, match="the third wheel"):
-        tiles.gram(Function(function), rows(512 * 12, 1))
-    assert len(calls) < 39  # of 78 tiles
-
-
-def test_threads_obey_the_callers_floating_point_settings(threads):
-    X = 1e200 * rows(1100, 2)
-    with np.errstate(over="ignore", invalid="ignore"):
-        assert np.isinf(tiles.gram(Polynomial(gamma=1.0), X)).any()
-    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
-        tiles.gram(Polynomial(gamma=1.0), X)
 
 
 # Memory

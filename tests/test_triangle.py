@@ -3,7 +3,7 @@ import pytest
 import sklearn
 
 from helpers import KERNELS, rows, sparse_rows
-from preimage import tiles, triangle
+from preimage import cores, tiles, triangle
 from preimage.kernels import Gaussian
 from preimage.triangle import Triangle
 
@@ -12,7 +12,7 @@ SIZES = [1, 40, 600, 3100]  # within a tile, of several, and of longer ones
 
 @pytest.fixture(params=[1, 3], ids=["one thread", "three threads"], autouse=True)
 def threads(request, monkeypatch):
-    monkeypatch.setattr(tiles, "n_threads", lambda: request.param)
+    monkeypatch.setattr(cores, "n_threads", lambda: request.param)
 
 
 def symmetric(n):

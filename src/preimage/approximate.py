@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from preimage import progress, tiles
+from preimage import cores, progress, tiles
 from preimage.components import Components
 from preimage.decomposition import Decomposition, count_components
 from preimage.exceptions import PoorApproximationWarning
@@ -100,11 +100,11 @@ def accumulate(features, blocks: Iterable[Any], moments: Moments | None = None, 
 
 def _moments(features, X) -> Moments:
     """Moments of some rows, of a share of them on every core where the budget holds as many matrices."""
-    n, cores = X.shape[0], tiles.n_threads()
-    if n < cores * tiles.TILE or 4 * cores * 8 * features.width**2 > tiles.working_bytes():
+    n, parts = X.shape[0], cores.n_threads()
+    if n < parts * tiles.TILE or 4 * parts * 8 * features.width**2 > cores.working_bytes():
         return Moments.of(features, X)
-    shares = tiles.slices(n, -(-n // cores))
-    return reduce(operator.add, tiles.spread(lambda rows: Moments.of(features, X[rows]), shares))
+    shares = tiles.slices(n, -(-n // parts))
+    return reduce(operator.add, cores.spread(lambda rows: Moments.of(features, X[rows]), shares))
 
 
 def decompose(features: FeatureMap, moments: Moments, sample, n_components, *, center: bool = True) -> Approximate:
@@ -187,7 +187,7 @@ def _leading(scatter: np.ndarray, n_components) -> tuple[np.ndarray, np.ndarray]
     wanted: dict[str, Any] = (
         {"subset_by_index": (m - n_components, m - 1), "driver": "evr"} if few else {"driver": "evd"}
     )
-    with tiles.single_threaded_blas():
+    with cores.single_threaded_blas():
         spectrum, axes = scipy.linalg.eigh(scatter, check_finite=False, **wanted)
     return spectrum[::-1], axes[:, ::-1]
 

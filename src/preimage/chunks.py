@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from preimage import tiles
+from preimage import cores, tiles
 
 __all__ = ["Chunks", "as_chunks", "is_streamed"]
 
@@ -85,7 +85,7 @@ class ArrayChunks(Chunks):
         return self.array.shape[0], self.array.shape[1]
 
     def _blocks(self) -> Iterator[np.ndarray]:
-        fitting = int(tiles.working_bytes() / 8 / max(8 * self.array.shape[1], 1))
+        fitting = int(cores.working_bytes() / 8 / max(8 * self.array.shape[1], 1))
         for rows in tiles.slices(len(self.array), max(1, min(BLOCK, fitting))):
             yield np.asarray(self.array[rows])
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.linalg
 
-from preimage import tiles
+from preimage import cores, tiles
 from preimage.fourier import RandomFourier
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
@@ -108,7 +108,7 @@ class NystromMap:
         """The map on given landmarks; directions of round-off are dropped."""
         gram = tiles.gram(kernel, landmarks).astype(float, copy=False)
         eps = np.finfo(tiles.value_dtype(landmarks, landmarks)).eps
-        with tiles.single_threaded_blas():  # threads that wait for a busy core cost more than they win
+        with cores.single_threaded_blas():  # threads that wait for a busy core cost more than they win
             root = _triangular_root(gram, max(WELL_CONDITIONED, len(gram) * eps))
             if root is not None:
                 return cls(kernel, landmarks, root, True)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from preimage import progress, tiles
+from preimage import cores, progress, tiles
 from preimage.kernels import Kernel
 from preimage.kernels.geometry import squared_norms
 
@@ -78,7 +78,7 @@ class RPCholesky:
     tol: float = 1e-13
 
     def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
-        affordable = tiles.working_bytes() / 4 / 8 / m
+        affordable = cores.working_bytes() / 4 / 8 / m
         n_rows = self.n_rows or int(max(4 * m, min(max(X.shape[0] / 20, QUICK / m), affordable)))
         if hasattr(X, "choose_pivots"):  # rows on many machines, which choose together
             return X.choose_pivots(kernel, n_rows, m, rng, self.tol)
@@ -94,7 +94,7 @@ def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-
     missing = np.asarray(kernel.diagonal(X), dtype=float).copy()
     enough = tol * missing.sum()
     G, chosen = np.empty((X.shape[0], m)), np.zeros(0, dtype=int)
-    with tiles.single_threaded_blas():  # many small steps between those that have threads of their own
+    with cores.single_threaded_blas():  # many small steps between those that have threads of their own
         while len(chosen) < m and missing.sum() > enough:
             proposed = rng.choice(X.shape[0], block_size(m), p=missing / missing.sum())
             known = G[:, : len(chosen)]
@@ -138,4 +138,4 @@ def _fill(columns: np.ndarray, kernel: Kernel, X, new: np.ndarray, known: np.nda
         solved = scipy.linalg.solve_triangular(L, values.T, lower=True, overwrite_b=True, check_finite=False)
         columns[rows] = solved.T
 
-    tiles.spread(fill, tiles.slices(X.shape[0], 2 * tiles.TILE))
+    cores.spread(fill, tiles.slices(X.shape[0], 2 * tiles.TILE))

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator
 
-from preimage import tiles, triangle
+from preimage import cores, tiles, triangle
 from preimage.kernels import Kernel
 from preimage.triangle import Triangle
 
@@ -221,7 +221,7 @@ def center_in_place(matrix: np.ndarray, row_means: np.ndarray, grand_mean: float
         matrix[rows] -= row_means[rows, None]
         matrix[rows] -= (row_means - grand_mean).astype(matrix.dtype)
 
-    tiles.spread(centre, tiles.slices(matrix.shape[0], 128))
+    cores.spread(centre, tiles.slices(matrix.shape[0], 128))
 
 
 def choose_storage(storage: str, n: int, dtype, *, square: bool = False) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from preimage import scales, tiles
+from preimage import cores, scales
 from preimage.kernels import Kernel, Precomputed
 from preimage.operators import gram_operator
 
@@ -99,7 +99,7 @@ def permute_columns(X, rng: np.random.Generator):
 def _spectrum(kernel: Kernel, X) -> np.ndarray:
     """All eigenvalues of the centred kernel matrix but the last, which centring makes 0; descending."""
     operator, _ = gram_operator(kernel, X, center=True, storage="square")
-    with tiles.single_threaded_blas():
+    with cores.single_threaded_blas():
         values = scipy.linalg.eigvalsh(operator.dense(), overwrite_a=True, check_finite=False)
     return values[:0:-1].astype(float)
 

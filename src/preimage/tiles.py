@@ -1,30 +1,15 @@
-"""The one place that evaluates kernels in bulk: in tiles that fit the cache, on all cores, within a memory budget.
-
-The budget is scikit-learn's ``working_memory`` (MiB), set as its users set it::
-
-    with sklearn.config_context(working_memory=256): ...
-
-Tiles are spread over threads while BLAS is held to one thread each; numpy releases the interpreter's lock in the
-products and the exponentials, which are all the work there is.
-"""
+"""The one place that evaluates kernels in bulk: in tiles that fit the cache, on all cores, within a memory budget."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import config_context, get_config
-from threadpoolctl import ThreadpoolController
 
+from preimage import cores
 from preimage.grid import Grid, guess
 from preimage.kernels import Kernel, Radial
 from preimage.kernels.geometry import squared_norms
@@ -34,7 +19,6 @@ TILE = 496  # rows and columns of a tile: 2 MiB of float64, which stays in a cor
 STRIP = 2**16  # numbers of a tile that are taken from inner products to kernel values at once, within a core's cache
 COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
 
-Task = TypeVar("Task")
 Place = tuple[slice, slice]  # the rows and the columns of a tile
 
 
@@ -48,14 +32,14 @@ def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
         for columns in slices(Y.shape[0], side):
             out[rows, columns] = left.values(right[columns])
 
-    spread(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
+    cores.spread(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
     return out
 
 
 def gram(kernel: Kernel, X) -> np.ndarray:
     """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
     out, points = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), Rows.ready(kernel, X)
-    spread(lambda place: put(out, place, symmetric_tile(points, place)), upper_tiles(X))
+    cores.spread(lambda place: put(out, place, symmetric_tile(points, place)), upper_tiles(X))
     return out
 
 
@@ -69,7 +53,7 @@ def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
         for columns in slices(Y.shape[0], side):
             out[rows] += left.values(right[columns]) @ V[columns]
 
-    spread(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
+    cores.spread(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
     return out
 
 
@@ -94,8 +78,8 @@ def multiply_tiles(places: list[Place], block: Callable[[int], np.ndarray], V: n
                 out[..., columns] += V.T[..., rows] @ values
         return out
 
-    shares = [range(first, len(places), n_threads()) for first in range(n_threads())]
-    return np.sum(spread(product, shares), axis=0).T
+    shares = [range(first, len(places), cores.n_threads()) for first in range(cores.n_threads())]
+    return np.sum(cores.spread(product, shares), axis=0).T
 
 
 def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
@@ -108,7 +92,7 @@ def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
     def fill(rows: slice) -> None:
         out[..., rows] = V.T @ matrix[rows].T
 
-    spread(fill, slices(matrix.shape[0], 2 * TILE))
+    cores.spread(fill, slices(matrix.shape[0], 2 * TILE))
     return out.T
 
 
@@ -135,7 +119,7 @@ class Rows:
         The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
         Columns in which these rows are all the same are 0 when moved: they count in h alone, and not in the products.
         """
-        sparse, room = sp.issparse(X) or sp.issparse(beside), working_bytes() / 4
+        sparse, room = sp.issparse(X) or sp.issparse(beside), cores.working_bytes() / 4
         if sparse or not isinstance(kernel, Radial) or not 0 < 4 * X.size <= room:
             return cls(kernel, X)
         varies = np.ptp(X, axis=0) > 0
@@ -150,15 +134,16 @@ class Rows:
         if self.origin is None or sp.issparse(X):
             return Rows(self.kernel, X)
         width = X.shape[1] if self.columns is None else len(self.columns)
-        dtype = np.result_type(X, self.origin) if self.grid is None else np.float32
-        counted, halves = np.empty((X.shape[0], width), dtype=dtype), np.empty(X.shape[0], dtype=value_dtype(X, X))
+        exact, single = np.result_type(X, self.origin), self.grid is not None
+        halves = np.empty(X.shape[0], dtype=float if single else exact)
+        counted = np.empty((X.shape[0], width), dtype=np.float32 if single else exact)
 
         def move(rows: slice) -> None:
             moved = self._moved(X[rows])
             halves[rows] = squared_norms(moved) * (self.weight / 2)
             counted[rows] = moved if self.columns is None else moved.take(self.columns, axis=1)
 
-        spread(move, slices(X.shape[0], TILE // 2))
+        cores.spread(move, slices(X.shape[0], TILE // 2))
         return replace(self, X=counted, halves=halves)
 
     def _moved(self, X: np.ndarray) -> np.ndarray:
@@ -202,7 +187,7 @@ def _common_grid(matrices: list, near: np.ndarray) -> Grid | None:
     if grid is None:
         return None
     parts = (X[rows] for X in matrices for rows in slices(X.shape[0], TILE // 2))
-    return grid if all(spread(grid.holds, parts)) else None
+    return grid if all(cores.spread(grid.holds, parts)) else None
 
 
 def _into(out: np.ndarray | None, values: np.ndarray) -> np.ndarray:
@@ -233,41 +218,8 @@ def symmetric_tile(points: Rows, place: Place, out: np.ndarray | None = None) ->
 
 def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) -> list:
     """``function(rows)`` for slices that cover the rows, in threads; ``row_bytes`` is what one row costs meanwhile."""
-    affordable = int(working_bytes() / max(row_bytes, 1) / n_threads())
-    return spread(function, slices(n_rows, max(1, min(fair_length(n_rows), affordable))))
-
-
-def spread(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list:
-    """The results of ``function`` over the tasks, on all cores, each with one BLAS thread.
-
-    What a task spreads in its turn stays in its thread, and has its share of the budget: the cores are taken.
-    """
-    tasks = list(tasks)
-    if len(tasks) <= 1 or n_threads() == 1 or _alone.get():  # a thread that waited for its own pool would wait for ever
-        return [function(task) for task in tasks]
-    pool, settings = _pool(n_threads(), os.getpid()), get_config()
-    settings["working_memory"] /= n_threads()
-    with single_threaded_blas():  # contexts are the caller's, so that np.errstate holds in the threads too
-        futures = [pool.submit(copy_context().run, _in_its_thread, settings, function, task) for task in tasks]
-        try:
-            return [future.result() for future in futures]
-        except BaseException:
-            for future in futures:
-                future.cancel()
-            wait(futures)
-            raise
-
-
-def _in_its_thread(settings: dict[str, Any], function: Callable[[Task], Any], task: Task) -> Any:
-    _alone.set(True)
-    with config_context(**settings):
-        return function(task)
-
-
-@lru_cache
-def _pool(n: int, process: int) -> ThreadPoolExecutor:
-    """Threads that wait for work; a forked process, which has none of them, makes its own."""
-    return ThreadPoolExecutor(n, thread_name_prefix="preimage")
+    affordable = int(cores.working_bytes() / max(row_bytes, 1) / cores.n_threads())
+    return cores.spread(function, slices(n_rows, max(1, min(fair_length(n_rows), affordable))))
 
 
 def slices(n: int, length: int = TILE) -> list[slice]:
@@ -282,7 +234,7 @@ def strips(values: np.ndarray) -> list[slice]:
 
 def row_blocks(n: int, row_bytes: float) -> Iterator[slice]:
     """Slices of rows as long as the memory budget allows."""
-    yield from slices(n, max(1, int(working_bytes() / max(row_bytes, 1))))
+    yield from slices(n, max(1, int(cores.working_bytes() / max(row_bytes, 1))))
 
 
 def tile_side(X, most: int | None = None) -> int:
@@ -290,7 +242,7 @@ def tile_side(X, most: int | None = None) -> int:
 
     A tile of side s holds ``COPIES`` s² numbers, and of its rows and columns two copies, 4s × their width.
     """
-    share = working_bytes() / 8 / n_threads()
+    share = cores.working_bytes() / 8 / cores.n_threads()
     width = X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
     affordable = (np.sqrt(4 * width**2 + COPIES * share) - 2 * width) / COPIES
     return max(16, min(most or TILE, int(affordable)))
@@ -309,78 +261,10 @@ def upper_tiles(X) -> list[Place]:
 
 def fair_length(n: int) -> int:
     """Rows a task, so that every thread gets several tasks and none is larger than a tile."""
-    return max(1, min(TILE, -(-n // (2 * n_threads()))))
-
-
-def working_bytes() -> int:
-    """The memory budget in bytes."""
-    return int(get_config()["working_memory"] * 2**20)
+    return max(1, min(TILE, -(-n // (2 * cores.n_threads()))))
 
 
 def value_dtype(*matrices) -> np.dtype:
     """The type of kernel values: that of the rows, or float64 where those are whole numbers."""
     kinds = [X.dtype for X in matrices if X.dtype.kind == "f"]
     return np.result_type(*kinds) if kinds else np.dtype(float)
-
-
-def n_threads() -> int:
-    """How many threads tiles are spread over: as many as this process has cores, unless the caller is held to one."""
-    return 1 if _alone.get() else _n_cores()
-
-
-@lru_cache
-def _n_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def single_threaded():
-    """Everything in the calling thread alone, for callers that are one of many themselves."""
-    token = _alone.set(True)
-    try:
-        with single_threaded_blas():
-            yield
-    finally:
-        _alone.reset(token)
-
-
-@contextmanager
-def single_threaded_blas():
-    """BLAS held to one thread, so that our own threads have the cores to themselves.
-
-    The limit is the whole process's: it ends when the last of several threads that hold it lets go.
-    """
-    _hold.enter()
-    try:
-        yield
-    finally:
-        _hold.leave()
-
-
-class _Hold:
-    """A limit on BLAS that several threads share."""
-
-    def __init__(self) -> None:
-        self.lock, self.holders = Lock(), 0
-        self.limit: Any = None
-
-    def enter(self) -> None:
-        with self.lock:
-            if not self.holders:
-                self.limit = _controller().limit(limits=1, user_api="blas")
-            self.holders += 1
-
-    def leave(self) -> None:
-        with self.lock:
-            self.holders -= 1
-            if not self.holders:
-                self.limit.restore_original_limits()
-
-
-_hold = _Hold()
-_alone: ContextVar[bool] = ContextVar("preimage_alone", default=False)
-
-
-@lru_cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage import tiles
+from preimage import cores, tiles
 from preimage.kernels import Kernel
 
 
@@ -48,14 +48,14 @@ class Triangle:
     def dense(self) -> np.ndarray:
         """The matrix itself."""
         out = np.empty((self.n, self.n), dtype=self.dtype)
-        tiles.spread(lambda tile: tiles.put(out, *tile), zip(self.places, self.blocks, strict=True))
+        cores.spread(lambda tile: tiles.put(out, *tile), zip(self.places, self.blocks, strict=True))
         return out
 
 
 def gram(kernel: Kernel, X) -> Triangle:
     """The kernel matrix of the rows of X."""
     out, points = Triangle.empty(tiles.upper_tiles(X), tiles.value_dtype(X, X)), tiles.Rows.ready(kernel, X)
-    tiles.spread(lambda tile: tiles.symmetric_tile(points, *tile), zip(out.places, out.blocks, strict=True))
+    cores.spread(lambda tile: tiles.symmetric_tile(points, *tile), zip(out.places, out.blocks, strict=True))
     return out
 
 
@@ -73,7 +73,7 @@ def gram_halves(kernel: Kernel, X) -> tuple[Triangle, Triangle, np.ndarray]:
         return sums
 
     row_sums = np.zeros(X.shape[0])
-    for (rows, columns), (over_columns, over_rows) in zip(places, tiles.spread(fill, range(len(places))), strict=True):
+    for (rows, columns), (over_columns, over_rows) in zip(places, cores.spread(fill, range(len(places))), strict=True):
         row_sums[rows] += over_columns
         if rows != columns:
             row_sums[columns] += over_rows

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage import tiles
+from preimage import cores, tiles
 from preimage.denoising.examples import Examples
 from preimage.denoising.features import Features
 from preimage.denoising.readout import BLOCK, RIDGES, gather
@@ -38,7 +38,7 @@ class Stage:
         def fill(block: slice) -> None:
             found[block] = self.features.times(read(np.arange(block.start, block.stop)), weights)
 
-        tiles.spread(fill, tiles.slices(n, BLOCK))
+        cores.spread(fill, tiles.slices(n, BLOCK))
         return found
 
 

@@ -21,7 +21,7 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 from sklearn import config_context, get_config
 
-from preimage import progress, tiles
+from preimage import cores, progress
 from preimage.exceptions import ClusterError
 
 FAN = 8  # parts that are added in one step of a tree
@@ -109,7 +109,7 @@ def tree(parts: Sequence[Any], add: Callable[[list], Any]) -> Any:
 def n_threads() -> int:
     """How many tasks run at once."""
     client = active_client()
-    return tiles.n_threads() if client is None else sum(client.nthreads().values())
+    return cores.n_threads() if client is None else sum(client.nthreads().values())
 
 
 def budget() -> float:
@@ -120,7 +120,7 @@ def budget() -> float:
 @contextmanager
 def as_one_of_many(working_memory: float) -> Iterator[None]:
     """What a task runs in: one thread, because Dask fills the others, the caller's memory budget, and no listener."""
-    with tiles.single_threaded(), config_context(working_memory=working_memory), progress.listen(_unheard):
+    with cores.single_threaded(), config_context(working_memory=working_memory), progress.listen(_unheard):
         yield
 
 
@@ -156,7 +156,7 @@ def _by_threads(things: tuple, total: int | None) -> tuple:
         if total is not None and told:
             progress.report("rows", min(done, total), total)
 
-    with tiles.single_threaded_blas(), Callback(posttask=count):
+    with cores.single_threaded_blas(), Callback(posttask=count):
         return dask.compute(*things)
 
 

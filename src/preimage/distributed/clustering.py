@@ -8,7 +8,7 @@ import dask
 import numpy as np
 import scipy.sparse as sp
 
-from preimage import tiles, validation
+from preimage import cores, validation
 from preimage.distributed import cluster
 from preimage.kmeans import Features
 
@@ -90,7 +90,7 @@ def _diagonals(chunk) -> tuple[np.ndarray, np.ndarray]:
 
 @dask.delayed(pure=False)
 def _times(chunk, M: np.ndarray) -> np.ndarray:
-    with tiles.single_threaded():
+    with cores.single_threaded():
         return chunk[0] @ M
 
 

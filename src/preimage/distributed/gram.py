@@ -7,7 +7,7 @@ from typing import Any
 import dask
 import numpy as np
 
-from preimage import tiles
+from preimage import cores, tiles
 from preimage.distributed import cluster
 from preimage.operators import GramStatistics, Symmetric, Tiled, centred, choose_storage
 
@@ -76,7 +76,7 @@ def _chunk(kernel, X: np.ndarray, part: slice, working_memory: float) -> np.ndar
 
 @dask.delayed(pure=False)
 def _product(chunk: np.ndarray, V: np.ndarray) -> np.ndarray:
-    with tiles.single_threaded():
+    with cores.single_threaded():
         return chunk @ V
 
 

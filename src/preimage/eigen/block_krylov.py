@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from preimage import progress, tiles
+from preimage import cores, progress, tiles
 from preimage.eigen.base import Eigenpairs, column_norms, orthonormal, rayleigh_ritz, report
 from preimage.eigen.dense import Dense
 from preimage.operators import Symmetric, Tiled
@@ -59,7 +59,7 @@ class BlockKrylov:
             return Dense().solve(operator, k, rng)
         tol = self.tol if self.tol is not None else (1e-6 if operator.dtype == np.float64 else 1e-5)
         halves = operator.halves() if tol >= SINGLE else None
-        with tiles.single_threaded_blas():  # many small steps between the passes, which have threads of their own
+        with cores.single_threaded_blas():  # many small steps between the passes, which have threads of their own
             start = _start(operator, width, rng)
             if halves is not None:
                 pairs = self._solve_halves(*halves, k, start, tol, rng)
@@ -220,7 +220,7 @@ class _Space:
 
 def _inner(basis: np.ndarray, block: np.ndarray) -> np.ndarray:
     """QᵀB of tall matrices, by rows on all cores."""
-    return sum(tiles.spread(lambda rows: basis[rows].T @ block[rows], tiles.slices(len(block), TALL)))
+    return sum(cores.spread(lambda rows: basis[rows].T @ block[rows], tiles.slices(len(block), TALL)))
 
 
 def _without(block: np.ndarray, basis: np.ndarray, coupling: np.ndarray) -> np.ndarray:
@@ -230,7 +230,7 @@ def _without(block: np.ndarray, basis: np.ndarray, coupling: np.ndarray) -> np.n
     def fill(rows: slice) -> None:
         np.subtract(block[rows], basis[rows] @ coupling, out=out[rows])
 
-    tiles.spread(fill, tiles.slices(len(block), TALL))
+    cores.spread(fill, tiles.slices(len(block), TALL))
     return out
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from preimage import approximate, chunks, features, kernels, preimages, scales, tiles, validation
+from preimage import approximate, chunks, cores, features, kernels, preimages, scales, validation
 from preimage.approximate import Approximate
 from preimage.decomposition import Decomposition
 from preimage.fourier import FourierMap, RandomFourier
@@ -91,7 +91,7 @@ class StreamingMixin:
         n, d = rows.shape
         if n < 2:
             raise ValueError(f"kernel PCA needs at least 2 rows, and there is {n} in the chunks.")
-        sample = rows.sample(min(ENOUGH, max(2, int(tiles.working_bytes() / 8 / (8 * d)))), rng)
+        sample = rows.sample(min(ENOUGH, max(2, int(cores.working_bytes() / 8 / (8 * d)))), rng)
         self.n_features_in_ = d
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_

@@ -397,14 +397,15 @@ def plot(results, path):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(6, 4.5))
+    figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
     for name, points in results.get("growth", {}).items():
-        sizes = [int(key[2:]) for key in points]
-        axes.loglog(sizes, list(points.values()), "o-", label=name)
+        axes.loglog([int(key[2:]) for key in points], list(points.values()), "o-", label=name)
+    sizes = sorted({int(key[2:]) for points in results.get("growth", {}).values() for key in points})
+    axes.set_xticks(sizes, [f"{size:,}".replace(",", " ") for size in sizes])
+    axes.set_xticks([], minor=True)
     axes.set(xlabel="rows", ylabel="seconds", title=f"Kernel PCA of MNIST, {K} components")
-    axes.grid(True, which="both", alpha=0.3)
-    axes.legend(fontsize=8)
-    figure.tight_layout()
+    axes.grid(True, alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=8, frameon=False)
     figure.savefig(path, dpi=120)
 
 

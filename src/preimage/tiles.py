@@ -63,10 +63,12 @@ def multiply_symmetric(kernel: Kernel, X, V: np.ndarray) -> np.ndarray:
     return multiply_tiles(places, lambda tile: symmetric_tile(points, places[tile]), V, value_dtype(X, X))
 
 
-def multiply_tiles(places: list[Place], block: Callable[[int], np.ndarray], V: np.ndarray, dtype=float) -> np.ndarray:
+def multiply_tiles(
+    places: list[Place], block: Callable[[int], np.ndarray], V: np.ndarray, dtype=float, n_shares: int | None = None
+) -> np.ndarray:
     """A symmetric matrix times a few columns, from its tiles on and above the diagonal, ``block(number)``.
 
-    Computed as (VᵀA)ᵀ, which BLAS does a little faster; every thread has a sum of its own.
+    Computed as (VᵀA)ᵀ, which BLAS does a little faster; every thread has a share of the tiles and a sum of its own.
     """
 
     def product(share: range) -> np.ndarray:
@@ -78,7 +80,8 @@ def multiply_tiles(places: list[Place], block: Callable[[int], np.ndarray], V: n
                 out[..., columns] += V.T[..., rows] @ values
         return out
 
-    shares = [range(first, len(places), cores.n_threads()) for first in range(cores.n_threads())]
+    n_shares = n_shares or cores.n_threads()
+    shares = [range(first, len(places), n_shares) for first in range(n_shares)]
     return np.sum(cores.spread(product, shares), axis=0).T
 
 

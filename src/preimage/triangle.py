@@ -9,6 +9,8 @@ import numpy as np
 from preimage import cores, tiles
 from preimage.kernels import Kernel
 
+QUICK = 4e6  # products of numbers that take no longer than to spread them over threads
+
 
 @dataclass(frozen=True, eq=False)
 class Triangle:
@@ -42,8 +44,9 @@ class Triangle:
         return self.blocks[0].dtype
 
     def multiply(self, V: np.ndarray) -> np.ndarray:
-        """The product with a few columns."""
-        return tiles.multiply_tiles(self.places, self.blocks.__getitem__, V, self.dtype)
+        """The product with a few columns; a small one in the calling thread."""
+        n_shares = 1 if self.n * V.size < QUICK else None
+        return tiles.multiply_tiles(self.places, self.blocks.__getitem__, V, self.dtype, n_shares)
 
     def dense(self) -> np.ndarray:
         """The matrix itself."""

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
+from preimage import tiles
 from preimage.kernels import (
     Cosine,
     Exponential,
@@ -18,6 +19,7 @@ from preimage.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
+from preimage.triangle import Triangle
 
 
 def _plain_gaussian(X, Y):
@@ -109,3 +111,9 @@ def assert_same_codes(actual, expected, eigenvalues, atol, rtol_groups=1e-6):
 def centring(n):
     """H = I − 11ᵀ/n."""
     return np.eye(n) - 1 / n
+
+
+def triangle_of(matrix):
+    """The tiles of a symmetric matrix on and above its diagonal."""
+    places = tiles.upper_tiles(matrix)
+    return Triangle(places, [matrix[place] for place in places])

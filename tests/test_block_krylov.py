@@ -3,13 +3,12 @@ import warnings
 import numpy as np
 import pytest
 
-from helpers import prescribed, rows
+from helpers import prescribed, rows, triangle_of
 from preimage import progress, tiles
 from preimage.eigen import BlockKrylov, Dense, as_solver_object
 from preimage.exceptions import ConvergenceWarning
 from preimage.kernels import Gaussian, Polynomial
 from preimage.operators import Centred, Halves, Stored, Symmetric, gram_operator
-from preimage.triangle import Triangle
 
 N, K = 300, 20
 SPECTRA = {
@@ -46,7 +45,7 @@ def test_leading_eigenpairs_of_a_prescribed_spectrum(name, block_size):
 
 def in_halves(A):
     high = A.astype(np.float32)
-    return Halves(Triangle.of(high), Triangle.of((A - high).astype(np.float32)), A.sum(axis=1))
+    return Halves(triangle_of(high), triangle_of((A - high).astype(np.float32)), A.sum(axis=1))
 
 
 @pytest.mark.parametrize("name", SPECTRA)

@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 import sklearn
 
-from helpers import KERNELS, rows, sparse_rows
+from helpers import KERNELS, rows, sparse_rows, triangle_of
 from preimage import cores, tiles, triangle
 from preimage.kernels import Gaussian
-from preimage.triangle import Triangle
 
 SIZES = [1, 40, 600, 3100]  # within a tile, of several, and of longer ones
 
@@ -23,7 +22,7 @@ def symmetric(n):
 @pytest.mark.parametrize("n", SIZES)
 def test_a_matrix_is_what_its_tiles_are(n):
     A, V = symmetric(n), rows(n, 3, seed=1)
-    packed = Triangle.of(A)
+    packed = triangle_of(A)
     assert packed.n == n and packed.dtype == float
     np.testing.assert_array_equal(packed.dense(), A)
     np.testing.assert_allclose(packed.multiply(V), A @ V, atol=1e-10)

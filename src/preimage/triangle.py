@@ -27,12 +27,6 @@ class Triangle:
         parts = np.split(np.empty(ends[-1], dtype=dtype), ends[:-1])
         return cls(places, [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)])
 
-    @classmethod
-    def of(cls, matrix: np.ndarray) -> Triangle:
-        """The tiles of a matrix that is there."""
-        places = tiles.upper_tiles(matrix)
-        return cls(places, [np.ascontiguousarray(matrix[place]) for place in places])
-
     @property
     def n(self) -> int:
         """Rows of the matrix."""

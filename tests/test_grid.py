@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 import sklearn
@@ -5,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import rows
-from preimage import KernelPCA, grid, tiles, triangle
+from preimage import KernelPCA, cores, grid, tiles, triangle
 from preimage.grid import EXACT, Grid, guess
 from preimage.kernels import Gaussian, Matern
 
@@ -136,12 +138,21 @@ def test_the_budget_holds():
     kernel = Gaussian(300.0)
     expected = kernel(X, X) @ X
     with sklearn.config_context(working_memory=2):
-        np.testing.assert_allclose(tiles.multiply_symmetric(kernel, X, X), expected, rtol=1e-11)
+        assert tiles.Rows.ready(kernel, X).grid is not None
+        tracemalloc.start()
+        try:
+            product = tiles.multiply_symmetric(kernel, X, X)
+            used = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert used - (cores.n_threads() + 1) * product.nbytes <= 2 * 2**20
+    np.testing.assert_allclose(product, expected, rtol=1e-11)
 
 
 def test_kernel_pca_of_pixels_is_that_of_any_rows():
-    """Noise of 1e-9 moves rows off the grid and eigenvalues by about as much."""
+    """Noise of 1e-10 moves rows off the grid and eigenvalues by about as much."""
     X, new = pixels(700) / 255, pixels(600, seed=1) / 255
+    assert tiles.Rows.ready(Gaussian(2.0), X, beside=new).grid is not None
     model = KernelPCA(6, kernel=Gaussian(2.0), random_state=0).fit(X)
     other = KernelPCA(6, kernel=Gaussian(2.0), random_state=0).fit(X + 1e-10 * rows(*X.shape))
     np.testing.assert_allclose(model.eigenvalues_, other.eigenvalues_, rtol=1e-8)

@@ -269,6 +269,18 @@ def test_a_file_of_the_first_version_loads():
     np.testing.assert_allclose(model.denoise(grid), points, atol=1e-9)
 
 
+V01 = Path(__file__).parent / "data" / "v0.1"
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in V01.glob("*.npz") if path.stem != "answers"))
+def test_every_kind_of_model_written_by_the_first_version_gives_its_answers(name):
+    """The rows of ``new`` by each model, as version 0.1.0 gave them."""
+    answers = np.load(V01 / "answers.npz")
+    model = preimage.load(V01 / f"{name}.npz")
+    found = getattr(model, "values" if name in {"classifier", "regressor", "detector"} else "transform")(answers["new"])
+    np.testing.assert_allclose(found, answers[name], atol=1e-9)
+
+
 def test_older_versions_are_upgraded_step_by_step(tmp_path, monkeypatch):
     model = KernelPCA(3).fit(X)
     model.save(tmp_path / "model.npz")

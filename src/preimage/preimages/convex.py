@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage import tiles
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel
-from preimage.preimages.base import Preimages, dense_rows, nearest, refuse_precomputed
+from preimage.preimages.base import Preimages, dense_rows, map_targets, nearest, refuse_precomputed
 
 
 @dataclass(frozen=True)
@@ -52,17 +51,13 @@ class _ConvexMap:
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors**2) * self.points.itemsize
-        parts = tiles.map_rows(lambda rows: self._solve(targets[rows]), len(targets), row_bytes)
-        points, converged, steps = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return Preimages(points, converged, steps, targets)
+        return Preimages(*map_targets(self._solve, targets, row_bytes), targets)
 
-    def _solve(self, targets: Expansion) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        products = targets.inner_points()
-        chosen = nearest(targets, self.method.n_neighbors, products)
+    def _solve(self, targets: Expansion, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        chosen = nearest(targets, self.method.n_neighbors)
         grams = np.stack([targets.kernel(self.points[row], self.points[row]) for row in chosen])
-        weights, converged, steps = minimise_on_simplex(
-            grams, np.take_along_axis(products, chosen, axis=1), self.method.tol, self.method.max_steps
-        )
+        products = np.take_along_axis(targets.inner_points(), chosen, axis=1)
+        weights, converged, steps = minimise_on_simplex(grams, products, self.method.tol, self.method.max_steps)
         return np.einsum("mk,mkd->md", weights, self.points[chosen]), converged, steps
 
 

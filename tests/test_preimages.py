@@ -38,7 +38,7 @@ from preimage.preimages import (
     choose,
     find_preimage,
 )
-from preimage.preimages.convex import minimise_on_simplex, project_on_simplex
+from preimage.preimages.convex import minimise_on_simplex
 from preimage.preimages.descent import Descent
 from preimage.preimages.distance import locate
 from preimage.preimages.objective import FeatureDistance
@@ -278,16 +278,39 @@ def test_an_even_polynomial_takes_the_root_on_the_side_of_the_input():
     np.testing.assert_allclose(find_preimage(targets, Distance(12), starts=-x * 1.1).points, -x, atol=1e-6)
 
 
-@given(seed=st.integers(0, 1000), k=st.integers(1, 9))
-def test_the_projection_on_the_simplex_satisfies_its_optimality_condition(seed, k):
-    V = np.random.default_rng(seed).standard_normal((4, k)) * 3
-    W = project_on_simplex(V)
-    np.testing.assert_allclose(W.sum(axis=1), 1, atol=1e-12)
-    assert (W >= 0).all()
-    gap = V - W  # constant on the support, no larger off it
-    for row, support in zip(gap, W > 1e-12, strict=True):
-        np.testing.assert_allclose(row[support], row[support][0], atol=1e-9)
-        assert (row[~support] <= row[support][0] + 1e-9).all()
+@given(
+    seed=st.integers(0, 1000),
+    k=st.integers(1, 25),
+    d=st.integers(1, 5),
+    scale=st.sampled_from([0.3, 1.0, 10.0]),
+    dtype=st.sampled_from([np.float64, np.float32]),
+)
+def test_convex_weights_have_no_duality_gap(seed, k, d, scale, dtype):
+    """Neighbours of low dimension and wide kernels make Gram matrices that are singular in floating point."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((k, d))
+    X[k // 2 :] = X[: k - k // 2]  # half of them twice
+    grams = Gaussian(scale)(X, X)[None].astype(dtype)
+    products = grams[0] @ rng.standard_normal((k, 6)).astype(dtype) / k
+    weights, converged, steps = minimise_on_simplex(np.repeat(grams, 6, axis=0), products.T, 1e-9, 500)
+    slope = weights @ grams[0].astype(float) - products.T
+    gap = np.einsum("mi,mi->m", weights, slope) - slope.min(axis=1)
+    assert converged.all()
+    assert (gap <= 40 * max(np.finfo(dtype).eps, 1e-10) * max(1, np.abs(products).max())).all()
+    assert (weights >= 0).all()
+    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
+    assert steps.max() <= 5 * k
+
+
+def test_convex_combinations_find_a_planted_one_and_say_so_when_they_stop_early():
+    X = points(20, 3)
+    truth = np.random.default_rng(1).dirichlet(np.ones(20), size=5)
+    targets = Expansion(Gaussian(1.0), X, truth)
+    found = find_preimage(targets, ConvexCombination())
+    assert found.converged.all()
+    np.testing.assert_allclose(found.points, truth @ X, atol=1e-3)  # a gap of 1e-9 through a matrix of condition 1e4
+    with pytest.warns(ConvergenceWarning, match="5 of 5"):
+        assert not find_preimage(targets, ConvexCombination(max_steps=1)).converged.any()
 
 
 def test_convex_weights_are_optimal_and_the_answer_stays_in_range():

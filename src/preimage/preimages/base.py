@@ -78,8 +78,9 @@ def find_in_batches(way_back: WayBack, targets: Any, starts=None) -> Preimages:
         way_back(targets[rows], None if starts is None else dense_rows(starts[rows]))
         for rows in tiles.row_blocks(len(targets), 4 * 8 * targets.points.shape[0])
     ]
-    parts = ([getattr(result, name) for result in results] for name in ("points", "converged", "steps"))
-    found = Preimages(*(np.concatenate(part) for part in parts), targets)
+    parts = zip(*((result.points, result.converged, result.steps) for result in results), strict=True)
+    points, converged, steps = (np.concatenate(part) for part in parts)
+    found = Preimages(points, converged, steps, targets)
     warn_of_failures(found.converged)
     return found
 

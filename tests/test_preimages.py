@@ -202,6 +202,37 @@ def test_never_nan_or_infinite(method, case, kernel):
     assert found.converged.dtype == bool
 
 
+@pytest.mark.parametrize("starts", [False, True])
+@pytest.mark.parametrize("method", EVERY_METHOD, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("kernel", [Gaussian(5.0), Gaussian(5.0) + Matern(2.0)], ids=str)
+def test_points_and_weights_may_be_whole_numbers(method, kernel, starts):
+    P = np.random.default_rng(0).integers(0, 10, (20, 3))
+    W = np.random.default_rng(1).integers(0, 3, (4, 20))
+    try:
+        method.check(kernel)
+    except ValueError:
+        return
+    guess = P[:4] if starts else None
+    found = quiet(find_preimage, Expansion(kernel, P, W), method, starts=guess)
+    expected = quiet(find_preimage, Expansion(kernel, P.astype(float), W.astype(float)), method, starts=guess)
+    np.testing.assert_array_equal(found.points, expected.points)
+
+
+def test_starts_are_one_per_target():
+    targets = Expansion(Gaussian(1.0), points(), np.full((2, 30), 1 / 30))
+    with pytest.raises(ValueError, match="2 targets need 2 starts, one per row, not 3"):
+        find_preimage(targets, FixedPoint(), starts=points()[:3])
+
+
+def test_a_failed_start_and_a_failed_descent_give_one_warning():
+    """Nothing is near the first target, so that the distances that would start it fail too."""
+    X = points(6, 3)
+    targets = Expansion(Gaussian(3.0), X, np.array([[-1.0, -0.2, -0.3, -0.1, -0.4, -0.5], [1.0, 0, 0, 0, 0, 0]]))
+    with pytest.warns(ConvergenceWarning, match="1 of 2") as caught:
+        find_preimage(targets, FixedPoint())
+    assert len(caught) == 1
+
+
 @pytest.mark.parametrize("method", [FixedPoint(), Gradient()], ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("kernel", (RADIAL | SMOOTH_SUMS).values(), ids=(RADIAL | SMOOTH_SUMS).keys())
 def test_a_start_a_million_away_comes_home(method, kernel):
@@ -395,6 +426,12 @@ def test_learned_is_kernel_ridge_regression_and_landmarks_approach_it():
     np.testing.assert_allclose(answer(60), expected, atol=1e-8)
     errors = [np.abs(answer(m) - expected).max() for m in (10, 30, 60)]
     assert errors[0] > errors[1] > errors[2]
+
+
+@pytest.mark.parametrize("scale", [7, 7.0, np.float32(7), np.int64(7), np.float64(7)], ids=lambda s: type(s).__name__)
+def test_every_kind_of_number_is_a_length_scale(scale):
+    way = Learned(kernel=Gaussian(scale)).prepare(model_of(points(60, 3)), np.random.default_rng(0))
+    assert way.kernel.length_scale == 7
 
 
 def test_noise_aware_learning_beats_clean_learning_on_noisy_points():

@@ -74,12 +74,13 @@ def find_in_batches(way_back: WayBack, targets: Any, starts=None) -> Preimages:
     if starts is not None and starts.shape[0] != len(targets):
         raise ValueError(f"{len(targets)} targets need {len(targets)} starts, one per row, not {starts.shape[0]}.")
     targets.norm2()  # of a bare expansion this takes its one pass over the kernel matrix, for all batches
-    results = [
-        way_back(targets[rows], None if starts is None else dense_rows(starts[rows]))
-        for rows in tiles.row_blocks(len(targets), 4 * 8 * targets.points.shape[0])
-    ]
-    parts = zip(*((result.points, result.converged, result.steps) for result in results), strict=True)
-    points, converged, steps = (np.concatenate(part) for part in parts)
+
+    def answer(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        found = way_back(targets[rows], None if starts is None else dense_rows(starts[rows]))
+        return found.points, found.converged, found.steps  # and not the batch, which holds its weights
+
+    batches = [answer(rows) for rows in tiles.row_blocks(len(targets), 4 * 8 * targets.points.shape[0])]
+    points, converged, steps = (np.concatenate(part) for part in zip(*batches, strict=True))
     found = Preimages(points, converged, steps, targets)
     warn_of_failures(found.converged)
     return found

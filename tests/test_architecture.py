@@ -14,6 +14,7 @@ ROOMS = [
     "exceptions",
     "progress",
     "files",
+    "memory",
     "kernels",
     "scales",
     "noise",

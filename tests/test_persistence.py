@@ -93,7 +93,24 @@ def test_a_loaded_estimator_answers_bit_for_bit(name, tmp_path):
     assert_same(answers(again(fresh, tmp_path)), expected)
     assert type(fresh) is type(model)
     assert set(vars(fresh)) == set(vars(model))
-    assert not hasattr(again(model, tmp_path), "last_preimages_")  # how the last call went is not the model's
+
+
+def test_projections_are_saved_replaced_and_pickled_by_model_and_codes(tmp_path):
+    import pickle
+    from dataclasses import replace
+
+    projection = KernelPCA(3).fit(X).project(NEW)
+    expected = projection.inner(X)
+    for copied in (again(projection, tmp_path), pickle.loads(pickle.dumps(projection)), replace(projection)):
+        assert type(copied) is type(projection)
+        np.testing.assert_array_equal(copied.codes, projection.codes)
+        np.testing.assert_array_equal(copied.inner(X), expected)
+        np.testing.assert_array_equal(copied.weights, projection.weights)
+    some = replace(projection, codes=projection.codes[:2])
+    np.testing.assert_allclose(some.norm2(), projection.norm2()[:2])
+    assert len(some) == 2
+    with pytest.raises(AttributeError, match="no attribute 'wieghts'"):
+        some.wieghts
 
 
 @pytest.mark.parametrize("name", SAVEABLE)

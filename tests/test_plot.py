@@ -213,8 +213,7 @@ def test_stairs_of_convergence_count_the_rows_that_are_done(model, digits):
     noisy = digits[:40] + 0.3 * np.random.default_rng(0).standard_normal((40, 64))
     results = {}
     for name in ("fixed_point", "distance"):
-        model.set_params(preimage=name).denoise(noisy)
-        results[name] = model.last_preimages_
+        results[name] = model.set_params(preimage=name).find_preimages(noisy)
     ax = plot.convergence(results, axes())
     stairs, at_once = ax.lines
     steps = results["fixed_point"].steps
@@ -227,8 +226,7 @@ def test_stairs_of_convergence_count_the_rows_that_are_done(model, digits):
 
 
 def test_rows_that_failed_keep_the_stairs_below_all(model, digits):
-    model.set_params(preimage="distance").denoise(digits[:10])
-    found = model.last_preimages_
+    found = model.set_params(preimage="distance").find_preimages(digits[:10])
     half = type(found)(found.points, np.arange(10) < 5, np.arange(10), found.targets)
     (line,) = plot.convergence(half, axes()).lines
     np.testing.assert_allclose(line.get_ydata(), [10, 20, 30, 40, 50, 50, 50, 50, 50, 50, 50])

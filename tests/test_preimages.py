@@ -38,7 +38,7 @@ from preimage.preimages import (
     choose,
     find_preimage,
 )
-from preimage.preimages.convex import minimise_on_simplex, project_on_simplex
+from preimage.preimages.convex import minimise_on_simplex
 from preimage.preimages.descent import Descent
 from preimage.preimages.distance import locate
 from preimage.preimages.objective import FeatureDistance
@@ -202,6 +202,37 @@ def test_never_nan_or_infinite(method, case, kernel):
     assert found.converged.dtype == bool
 
 
+@pytest.mark.parametrize("starts", [False, True])
+@pytest.mark.parametrize("method", EVERY_METHOD, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("kernel", [Gaussian(5.0), Gaussian(5.0) + Matern(2.0)], ids=str)
+def test_points_and_weights_may_be_whole_numbers(method, kernel, starts):
+    P = np.random.default_rng(0).integers(0, 10, (20, 3))
+    W = np.random.default_rng(1).integers(0, 3, (4, 20))
+    try:
+        method.check(kernel)
+    except ValueError:
+        return
+    guess = P[:4] if starts else None
+    found = quiet(find_preimage, Expansion(kernel, P, W), method, starts=guess)
+    expected = quiet(find_preimage, Expansion(kernel, P.astype(float), W.astype(float)), method, starts=guess)
+    np.testing.assert_array_equal(found.points, expected.points)
+
+
+def test_starts_are_one_per_target():
+    targets = Expansion(Gaussian(1.0), points(), np.full((2, 30), 1 / 30))
+    with pytest.raises(ValueError, match="2 targets need 2 starts, one per row, not 3"):
+        find_preimage(targets, FixedPoint(), starts=points()[:3])
+
+
+def test_a_failed_start_and_a_failed_descent_give_one_warning():
+    """Nothing is near the first target, so that the distances that would start it fail too."""
+    X = points(6, 3)
+    targets = Expansion(Gaussian(3.0), X, np.array([[-1.0, -0.2, -0.3, -0.1, -0.4, -0.5], [1.0, 0, 0, 0, 0, 0]]))
+    with pytest.warns(ConvergenceWarning, match="1 of 2") as caught:
+        find_preimage(targets, FixedPoint())
+    assert len(caught) == 1
+
+
 @pytest.mark.parametrize("method", [FixedPoint(), Gradient()], ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("kernel", (RADIAL | SMOOTH_SUMS).values(), ids=(RADIAL | SMOOTH_SUMS).keys())
 def test_a_start_a_million_away_comes_home(method, kernel):
@@ -278,16 +309,39 @@ def test_an_even_polynomial_takes_the_root_on_the_side_of_the_input():
     np.testing.assert_allclose(find_preimage(targets, Distance(12), starts=-x * 1.1).points, -x, atol=1e-6)
 
 
-@given(seed=st.integers(0, 1000), k=st.integers(1, 9))
-def test_the_projection_on_the_simplex_satisfies_its_optimality_condition(seed, k):
-    V = np.random.default_rng(seed).standard_normal((4, k)) * 3
-    W = project_on_simplex(V)
-    np.testing.assert_allclose(W.sum(axis=1), 1, atol=1e-12)
-    assert (W >= 0).all()
-    gap = V - W  # constant on the support, no larger off it
-    for row, support in zip(gap, W > 1e-12, strict=True):
-        np.testing.assert_allclose(row[support], row[support][0], atol=1e-9)
-        assert (row[~support] <= row[support][0] + 1e-9).all()
+@given(
+    seed=st.integers(0, 1000),
+    k=st.integers(1, 25),
+    d=st.integers(1, 5),
+    scale=st.sampled_from([0.3, 1.0, 10.0]),
+    dtype=st.sampled_from([np.float64, np.float32]),
+)
+def test_convex_weights_have_no_duality_gap(seed, k, d, scale, dtype):
+    """Neighbours of low dimension and wide kernels make Gram matrices that are singular in floating point."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((k, d))
+    X[k // 2 :] = X[: k - k // 2]  # half of them twice
+    grams = Gaussian(scale)(X, X)[None].astype(dtype)
+    products = grams[0] @ rng.standard_normal((k, 6)).astype(dtype) / k
+    weights, converged, steps = minimise_on_simplex(np.repeat(grams, 6, axis=0), products.T, 1e-9, 500)
+    slope = weights @ grams[0].astype(float) - products.T
+    gap = np.einsum("mi,mi->m", weights, slope) - slope.min(axis=1)
+    assert converged.all()
+    assert (gap <= 40 * max(np.finfo(dtype).eps, 1e-10) * max(1, np.abs(products).max())).all()
+    assert (weights >= 0).all()
+    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
+    assert steps.max() <= 5 * k
+
+
+def test_convex_combinations_find_a_planted_one_and_say_so_when_they_stop_early():
+    X = points(20, 3)
+    truth = np.random.default_rng(1).dirichlet(np.ones(20), size=5)
+    targets = Expansion(Gaussian(1.0), X, truth)
+    found = find_preimage(targets, ConvexCombination())
+    assert found.converged.all()
+    np.testing.assert_allclose(found.points, truth @ X, atol=1e-3)  # a gap of 1e-9 through a matrix of condition 1e4
+    with pytest.warns(ConvergenceWarning, match="5 of 5"):
+        assert not find_preimage(targets, ConvexCombination(max_steps=1)).converged.any()
 
 
 def test_convex_weights_are_optimal_and_the_answer_stays_in_range():
@@ -372,6 +426,12 @@ def test_learned_is_kernel_ridge_regression_and_landmarks_approach_it():
     np.testing.assert_allclose(answer(60), expected, atol=1e-8)
     errors = [np.abs(answer(m) - expected).max() for m in (10, 30, 60)]
     assert errors[0] > errors[1] > errors[2]
+
+
+@pytest.mark.parametrize("scale", [7, 7.0, np.float32(7), np.int64(7), np.float64(7)], ids=lambda s: type(s).__name__)
+def test_every_kind_of_number_is_a_length_scale(scale):
+    way = Learned(kernel=Gaussian(scale)).prepare(model_of(points(60, 3)), np.random.default_rng(0))
+    assert way.kernel.length_scale == 7
 
 
 def test_noise_aware_learning_beats_clean_learning_on_noisy_points():

@@ -1,12 +1,17 @@
 """KernelPCA's way back: decoding, denoising, gaps, outliers, pictures of eigenvectors."""
 
+import pickle
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from preimage import KernelPCA
-from preimage.exceptions import NothingFilteredWarning
+from preimage.exceptions import ConvergenceWarning, NothingFilteredWarning
 from preimage.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from preimage.noise import GaussianNoise, SaltAndPepper
 from preimage.preimages import (
@@ -19,7 +24,7 @@ from preimage.preimages import (
     Nearest,
     OneStep,
 )
-from preimage.preimages.gaps import conditional_means
+from preimage.preimages.gaps import conditional_means, fit_factors
 
 METHODS = [FixedPoint(), Gradient(), Distance(), Learned(), Conformal(), OneStep(), ConvexCombination(), Nearest()]
 
@@ -40,10 +45,11 @@ def test_every_method_denoises_digits_by_decibels(digits, method):
     train, clean = digits
     noisy = clean + 0.25 * np.random.default_rng(1).standard_normal(clean.shape)
     kpca = KernelPCA(64, kernel=Gaussian(2.5), preimage=method).fit(train)
-    gain = snr(clean, kpca.denoise(noisy)) - snr(clean, noisy)
-    assert 1.5 < gain < 9
-    assert kpca.last_preimages_.converged.mean() > 0.95
-    assert (kpca.last_preimages_.residual < 2).all()
+    found = kpca.find_preimages(noisy)
+    np.testing.assert_array_equal(kpca.denoise(noisy), found.points)
+    assert 1.5 < snr(clean, found.points) - snr(clean, noisy) < 9
+    assert found.converged.mean() > 0.95
+    assert (found.residual < 2).all()
 
 
 def test_knowing_the_noise_is_worth_a_decibel(digits):
@@ -73,15 +79,97 @@ def test_with_all_components_training_points_come_back(method):
 
 
 def test_batches_that_fit_the_memory_give_the_same_answers(digits):
-    from sklearn import config_context
-
     train, clean = digits
     kpca = KernelPCA(30, preimage=FixedPoint()).fit(train)
-    whole = kpca.denoise(clean)
-    residual = kpca.last_preimages_.residual
+    whole = kpca.find_preimages(clean)
     with config_context(working_memory=0.25):
-        np.testing.assert_allclose(kpca.denoise(clean), whole, atol=1e-6)
-        np.testing.assert_allclose(kpca.last_preimages_.residual, residual, atol=1e-8)
+        found = kpca.find_preimages(clean)
+        np.testing.assert_allclose(found.points, whole.points, atol=1e-6)
+        np.testing.assert_allclose(found.residual, whole.residual, atol=1e-8)
+    np.testing.assert_allclose(found.targets.codes, kpca.transform(clean), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+def test_memory_stays_within_the_budget_and_none_is_kept(digits, method):
+    """Weights of all rows on all points would take 9 MiB."""
+    train, _ = digits
+    rows = np.tile(train, (4, 1))[:2000] + 0.1 * np.random.default_rng(0).standard_normal((2000, 64))
+    kpca = KernelPCA(8, kernel=Gaussian(2.5), preimage=method, random_state=0).fit(train)
+    kpca.denoise(rows[:2])  # prepares the method
+    with config_context(working_memory=1):
+        tracemalloc.start()
+        found = kpca.find_preimages(rows)
+        kept, peak = (size / 2**20 for size in tracemalloc.get_traced_memory())
+        tracemalloc.stop()
+    answers = (found.points.nbytes + found.targets.codes.nbytes) / 2**20
+    assert kept < 1.5 * answers
+    assert peak < 2 + 3 * answers
+
+
+def test_rows_that_fail_in_several_batches_give_one_warning(digits):
+    train, clean = digits
+    kpca = KernelPCA(30, preimage=FixedPoint(tol=1e-14, max_steps=1)).fit(train)
+    with config_context(working_memory=0.25), pytest.warns(ConvergenceWarning, match="100 of 100") as caught:
+        kpca.denoise(clean)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+def test_calls_leave_nothing_behind(digits, method):
+    train, clean = digits
+    kpca = KernelPCA(8, kernel=Gaussian(2.5), preimage=method, random_state=0).fit(train)
+    before, attributes = pickle.dumps(kpca), set(vars(kpca))
+    answer = kpca.denoise(clean)
+    kpca.inverse_transform(kpca.transform(clean))
+    kpca.impute(np.where(clean == 1, np.nan, clean))
+    assert set(vars(kpca)) == attributes
+    assert len(pickle.dumps(kpca)) == len(before)
+    np.testing.assert_array_equal(pickle.loads(before).denoise(clean), answer)
+
+
+@pytest.mark.parametrize("approximation", [None, 200])
+def test_threads_may_share_a_model_and_its_method_is_prepared_once(digits, approximation, monkeypatch):
+    train, clean = digits
+    prepared, plain = [], Learned.prepare
+    monkeypatch.setattr(Learned, "prepare", lambda *args: prepared.append(1) or plain(*args))
+    settings = {"kernel": Gaussian(2.5), "approximation": approximation, "random_state": 0}
+    methods = [Learned(), FixedPoint()]
+    expected = [KernelPCA(16, preimage=method, **settings).fit(train).denoise(clean) for method in methods]
+    models = [KernelPCA(16, preimage=method, **settings).fit(train) for method in methods]
+    prepared.clear()
+    parts = [slice(start, start + 10) for start in range(0, 100, 10)]
+    with ThreadPoolExecutor(4) as pool:
+        for model, answer in zip(models, expected, strict=True):
+            found = list(pool.map(lambda part, model=model: model.find_preimages(clean[part]), parts))
+            np.testing.assert_allclose(np.concatenate([part.points for part in found]), answer, atol=1e-9)
+            codes = np.concatenate([part.targets.codes for part in found])
+            np.testing.assert_allclose(codes, model.transform(clean), atol=1e-12)
+    assert prepared == [1]
+
+
+def test_codes_are_decoded_with_a_report(digits):
+    train, clean = digits
+    kpca = KernelPCA(16, preimage=FixedPoint()).fit(train)
+    codes = kpca.transform(clean)
+    found = kpca.find_preimages(codes=codes)
+    np.testing.assert_array_equal(found.points, kpca.inverse_transform(codes))
+    np.testing.assert_array_equal(found.targets.codes, codes)
+    assert found.converged.all() and found.steps.max() > 1
+    expected = kpca.project(clean).distances2(found.points).diagonal()
+    np.testing.assert_allclose(found.residual, expected, atol=1e-10)
+    for wrong in ({}, {"X": clean, "codes": codes}):
+        with pytest.raises(ValueError, match="either the rows X"):
+            kpca.find_preimages(**wrong)
+
+
+@pytest.mark.parametrize(
+    "method", [Gradient(box=[0, 1]), Learned(noise=GaussianNoise(0.1, clip=[-1, 1]))], ids=lambda m: type(m).__name__
+)
+def test_settings_given_as_lists_serve(digits, method):
+    train, clean = digits
+    kpca = KernelPCA(8, preimage=method, random_state=0).fit(train)
+    assert kpca.denoise(clean[:5]).shape == (5, 64)
+    assert isinstance(method.box if isinstance(method, Gradient) else method.noise.clip, tuple)
 
 
 def test_denoising_with_all_components_warns(digits):
@@ -121,7 +209,7 @@ def test_gaps_are_filled_and_the_rest_is_left_alone(digits):
     np.testing.assert_array_equal(filled[~holes], clean[~holes])
     error = np.sqrt(np.mean((filled - clean)[holes] ** 2))
     by_mean = np.sqrt(np.mean((train.mean(axis=0) - clean)[holes] ** 2))
-    by_gaussian = np.sqrt(np.mean((conditional_means(gappy, train) - clean)[holes] ** 2))
+    by_gaussian = np.sqrt(np.mean((conditional_means(gappy, fit_factors(train)) - clean)[holes] ** 2))
     assert 0.4 * by_mean < error < 0.6 * by_mean
     assert error < 0.97 * by_gaussian
     np.testing.assert_array_equal(kpca.impute(clean), clean)
@@ -141,7 +229,7 @@ def test_conditional_means_are_the_gaussian_ones():
     seen, gone = [0, 2, 3, 5], [1, 4]
     gain = covariance[np.ix_(gone, seen)] @ np.linalg.inv(covariance[np.ix_(seen, seen)])
     expected = mean[gone] + (examples[:7][:, seen] - mean[seen]) @ gain.T
-    filled = conditional_means(X, examples)
+    filled = conditional_means(X, fit_factors(examples))
     others = [0, 1, 2, 4, 5, 6]
     np.testing.assert_allclose(filled[others][:, gone], expected[others], rtol=1e-8)
     np.testing.assert_allclose(filled[3], mean)

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from preimage import tiles
 from preimage.eigen import Dense, Eigenpairs, Lanczos, as_solver
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning
-from preimage.expansion import Expansion
+from preimage.expansion import Expansion, as_batch
 from preimage.kernels import Kernel, Precomputed
+from preimage.memory import Remembering
 from preimage.operators import GramStatistics, Symmetric, gram_operator, matrix_operator
 
 FULL_SPECTRUM = 2000  # up to so many rows the negative part of an unknown kernel's spectrum is computed whole
 
 
 @dataclass(frozen=True, eq=False)
-class Decomposition:
+class Decomposition(Remembering):
     """A fitted kernel PCA: orthonormal axes Vₖ and a mean φ̄, all expanded over the same points.
 
     Parameters
@@ -83,15 +84,29 @@ class Decomposition:
         """The mean φ̄ of the training points in feature space."""
         return Expansion(self.kernel, self.points, self.mean_weights[None, :])
 
-    @cached_property
+    @property
+    def input_codes(self) -> np.ndarray:
+        """Codes of the training rows ``inputs``."""
+        return self.remembered("input_codes", lambda: self.codes(self.inputs))
+
+    @property
     def axis_values(self) -> np.ndarray:
         """⟨Vₖ, φ(xᵢ)⟩ at the points themselves, shape (points, q)."""
-        return tiles.multiply_symmetric(self.kernel, self.points, self.alphas)
+        return self._point_values[0]
 
-    @cached_property
+    @property
     def mean_values(self) -> np.ndarray:
         """⟨φ̄, φ(xᵢ)⟩ at the points themselves, shape (points,)."""
-        return tiles.multiply_symmetric(self.kernel, self.points, self.mean_weights)
+        return self._point_values[1]
+
+    @property
+    def _point_values(self) -> tuple[np.ndarray, np.ndarray]:
+        def values() -> tuple[np.ndarray, np.ndarray]:
+            weights = np.column_stack([self.alphas, self.mean_weights])
+            products = tiles.multiply_symmetric(self.kernel, self.points, weights)
+            return products[:, :-1], products[:, -1]
+
+        return self.remembered("point_values", values)
 
     def codes(self, X) -> np.ndarray:
         """βₖ(x) = ⟨Vₖ, φ(x) − φ̄⟩ = αₖᵀkₓ − ⟨Vₖ, φ̄⟩."""
@@ -139,10 +154,15 @@ class Exact(Decomposition):
         """Codes of the training points, √λₖ uₖ = λₖαₖ."""
         return self.alphas * self.eigenvalues
 
-    @cached_property
+    @property
+    def input_codes(self) -> np.ndarray:
+        """Codes of the training rows, without a kernel value."""
+        return self.training_codes
+
+    @property
     def axis_values(self) -> np.ndarray:
         """⟨Vₖ, φ(xᵢ)⟩ = λₖαᵢₖ + ⟨Vₖ, φ̄⟩."""
-        return self.training_codes + self.offsets
+        return self.remembered("axis_values", lambda: self.training_codes + self.offsets)
 
     @property
     def mean_values(self) -> np.ndarray:
@@ -150,40 +170,58 @@ class Exact(Decomposition):
         return self.row_means
 
 
+@dataclass(frozen=True, eq=False)
 class Projection(Expansion):
     """Vectors φ̄ + Σₖ βₖVₖ of a kernel PCA's subspace: an expansion that also knows its codes.
 
     Over the training points its weights are γ̃ᵢ = Σₖ βₖαᵢₖ + 1/n (Kwok & Tsang 2003, eq. 6), and they sum to 1. What can
     be had from the codes alone is had so.
+
+    Parameters
+    ----------
+    model : Decomposition
+    codes : array of shape (m, q)
     """
 
     model: Decomposition
     codes: np.ndarray
+    kernel: Kernel = field(init=False, repr=False)
+    points: Any = field(init=False, repr=False)
+    weights: np.ndarray = field(init=False, repr=False)  # made when they are first asked for
 
-    def __init__(self, model: Decomposition, codes: np.ndarray):
-        self.__dict__.update(kernel=model.kernel, points=model.points, model=model, codes=codes)
+    def __post_init__(self):
+        object.__setattr__(self, "kernel", self.model.kernel)
+        object.__setattr__(self, "points", self.model.points)
 
-    @cached_property
-    def weights(self) -> np.ndarray:
-        """γ̃, shape (m, points)."""
-        return self.codes @ self.model.alphas.T + self.model.mean_weights
+    def __getattr__(self, name: str) -> Any:
+        """The weights γ̃, shape (m, points)."""
+        if name != "weights":
+            raise AttributeError(f"a projection has no attribute {name!r}.")
+        object.__setattr__(self, name, self.codes @ self.model.alphas.T + self.model.mean_weights)
+        return self.weights
 
     def __len__(self) -> int:
         return self.codes.shape[0]
 
     def __getitem__(self, which) -> Projection:
-        return Projection(self.model, np.atleast_2d(self.codes[which]))
+        which = as_batch(which)
+        return self._part(which, Projection(self.model, self.codes[which]))
 
     def inner(self, X) -> np.ndarray:
         """⟨Pφ, φ(x)⟩ through the axes: O(q) kernel products a point and not O(m)."""
         axes, means = self.model.products(X)
         return self.codes @ axes.T + means
 
-    def inner_points(self) -> np.ndarray:
-        """⟨Pφ, φ(xᵢ)⟩ with the points of the expansion, (Kγ̃)ᵢ, without a kernel value."""
+    def inner_paired(self, X) -> np.ndarray:
+        """⟨Pφⱼ, φ(xⱼ)⟩ through the axes."""
+        axes, means = self.model.products(X)
+        return np.einsum("jk,jk->j", self.codes, axes) + means
+
+    def _inner_points(self) -> np.ndarray:
+        """(Kγ̃)ᵢ without a kernel value."""
         return self.codes @ self.model.axis_values.T + self.model.mean_values
 
-    def norm2(self) -> np.ndarray:
+    def _norm2(self) -> np.ndarray:
         """‖φ̄ + Σₖ βₖVₖ‖² = ‖β‖² + ‖φ̄‖² + 2 Σₖ βₖ⟨Vₖ, φ̄⟩."""
         model = self.model
         return np.maximum(np.square(self.codes).sum(axis=1) + model.mean_norm2 + 2 * self.codes @ model.offsets, 0)

@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from preimage import scikit, tiles
-from preimage.kernels import Kernel
+from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
+from preimage.memory import Remembering
+
+Part = TypeVar("Part", bound="Batch")
+
+
+class Batch(Remembering):
+    """Vectors of feature space that share a kernel and known points; a part of a batch knows what the whole knows."""
+
+    kernel: Kernel
+    points: Any
+
+    def _part(self: Part, which, part: Part) -> Part:
+        """``part``, which holds the vectors ``which``; what is computed for the whole is taken over when needed."""
+        vars(part)["_origin"] = self, which
+        return part
+
+    def recall(self, key) -> Any:
+        """What is known of these vectors, one row each, or None."""
+        known = super().recall(key)
+        if known is None and "_origin" in vars(self):
+            whole, which = vars(self)["_origin"]
+            known = whole.recall(key)
+            known = None if known is None else known[which]
+        return known
+
+    def _once(self, key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        """An array with one row a vector, computed once and never changed."""
+
+        def find() -> np.ndarray:
+            known = self.recall(key)
+            found = compute() if known is None else known
+            found.flags.writeable = False
+            return found
+
+        return self.remembered(key, find)
 
 
 @dataclass(frozen=True, eq=False)
-class Expansion:
+class Expansion(Batch):
     """A batch of vectors Ψⱼ = Σᵢ wⱼᵢ φ(xᵢ) over shared points.
+
+    Its products with its own points, which cost a pass over their kernel matrix, are computed once.
 
     Parameters
     ----------
@@ -37,6 +75,10 @@ class Expansion:
                 f"an expansion over {self.points.shape[0]} points needs weights of shape "
                 f"(vectors, {self.points.shape[0]}), not {np.shape(self.weights)}."
             )
+        if self.weights.dtype.kind != "f":
+            object.__setattr__(self, "weights", self.weights.astype(float))
+        if self.points.dtype.kind != "f" and not isinstance(self.kernel, Precomputed):
+            object.__setattr__(self, "points", self.points.astype(float))
 
     @staticmethod
     def from_sklearn(model: Any) -> Expansion:
@@ -54,7 +96,8 @@ class Expansion:
 
     def __getitem__(self, which) -> Expansion:
         """Some of the vectors, always as a batch."""
-        return Expansion(self.kernel, self.points, np.atleast_2d(self.weights[which]))
+        which = as_batch(which)
+        return self._part(which, Expansion(self.kernel, self.points, self.weights[which]))
 
     def inner(self, X) -> np.ndarray:
         """⟨Ψⱼ, φ(xᵢ)⟩ for all vectors j and all rows i of X, shape (m, rows)."""
@@ -62,20 +105,25 @@ class Expansion:
 
     def inner_points(self) -> np.ndarray:
         """⟨Ψⱼ, φ(xᵢ)⟩ with the expansion's own points, shape (m, n)."""
+        return self._once("inner_points", self._inner_points)
+
+    def _inner_points(self) -> np.ndarray:
         return tiles.multiply_symmetric(self.kernel, self.points, np.ascontiguousarray(self.weights.T)).T
 
     def norm2(self) -> np.ndarray:
-        """‖Ψⱼ‖² = wⱼᵀ K wⱼ, one a vector."""
+        """‖Ψⱼ‖² = wⱼᵀ K wⱼ, one per vector."""
+        return self._once("norm2", self._norm2)
+
+    def _norm2(self) -> np.ndarray:
         return np.maximum(np.einsum("ji,ji->j", self.inner_points(), self.weights), 0)
 
     def inner_paired(self, X) -> np.ndarray:
         """⟨Ψⱼ, φ(xⱼ)⟩: row j of X with vector j."""
-        return self._by_rows(lambda rows: np.einsum("ji,ji->j", self.kernel(X[rows], self.points), self.weights[rows]))
+        return self._by_rows(lambda rows, weights: np.einsum("ji,ji->j", self.kernel(X[rows], self.points), weights))
 
     def gradient(self, X) -> np.ndarray:
         """∇ₓ⟨Ψⱼ, φ(x)⟩ at x = row j of X, shape of X."""
-        gradient = self.kernel.gradient
-        return self._by_rows(lambda rows: gradient(X[rows], self.points, self.weights[rows]))
+        return self._by_rows(lambda rows, weights: self.kernel.gradient(X[rows], self.points, weights))
 
     def distances2(self, X) -> np.ndarray:
         """‖Ψⱼ − φ(xᵢ)‖² = ‖Ψⱼ‖² + k(xᵢ, xᵢ) − 2⟨Ψⱼ, φ(xᵢ)⟩, shape (m, rows)."""
@@ -109,12 +157,18 @@ class Expansion:
     def __mul__(self, factor: Any) -> Expansion:
         """Every vector times a number, or each times its own (an array of m numbers)."""
         if is_number(factor):
-            return Expansion(self.kernel, self.points, self.weights * float(factor))
+            factor = np.full(len(self), float(factor), dtype=self.weights.dtype)
         if not isinstance(factor, np.ndarray):
             return NotImplemented
         if factor.shape != (len(self),):
             raise ValueError(f"{len(self)} vectors need one factor or {len(self)} of them, not {factor.size}.")
-        return Expansion(self.kernel, self.points, self.weights * factor[:, None])
+        product, known = (
+            Expansion(self.kernel, self.points, self.weights * factor[:, None]),
+            self.recall("inner_points"),
+        )
+        if known is not None:
+            product._once("inner_points", lambda: known * factor[:, None])
+        return product
 
     __rmul__ = __mul__
     __array_ufunc__ = None  # so that an array on the left hands the product over to __rmul__
@@ -124,9 +178,10 @@ class Expansion:
         kept = np.flatnonzero(np.abs(self.weights).max(axis=0, initial=0) > tol)
         return Expansion(self.kernel, self.points[kept], self.weights[:, kept])
 
-    def _by_rows(self, function) -> np.ndarray:
-        row_bytes = tiles.COPIES * self.points.shape[0] * self.weights.itemsize
-        return np.concatenate(tiles.map_rows(function, len(self), row_bytes))
+    def _by_rows(self, function: Callable[[slice, np.ndarray], np.ndarray]) -> np.ndarray:
+        """``function`` of slices of the vectors and their weights, within the memory budget."""
+        row_bytes = tiles.COPIES * self.points.shape[0] * 8
+        return np.concatenate(tiles.map_rows(lambda rows: function(rows, self[rows].weights), len(self), row_bytes))
 
     def _refuse_other_kernel(self, other: Expansion) -> None:
         if self.kernel != other.kernel:
@@ -134,7 +189,7 @@ class Expansion:
 
 
 @dataclass(frozen=True, eq=False)
-class Explicit:
+class Explicit(Batch):
     """A batch of vectors of an explicit feature space, Ψⱼ = cⱼ with ⟨Ψ, φ(x)⟩ = cᵀf(x).
 
     It answers the same questions as an :class:`Expansion`. Its points carry nothing; they are known points of input
@@ -162,8 +217,9 @@ class Explicit:
         return len(self.coordinates)
 
     def __getitem__(self, which) -> Explicit:
-        codes = None if self.codes is None else np.atleast_2d(self.codes[which])
-        return replace(self, coordinates=np.atleast_2d(self.coordinates[which]), codes=codes)
+        which = as_batch(which)
+        codes = None if self.codes is None else self.codes[which]
+        return self._part(which, replace(self, coordinates=self.coordinates[which], codes=codes))
 
     def __mul__(self, factor: float) -> Explicit:
         return replace(self, coordinates=factor * self.coordinates, codes=None)
@@ -177,7 +233,7 @@ class Explicit:
 
     def inner_points(self) -> np.ndarray:
         """⟨Ψⱼ, φ(xᵢ)⟩ with the known points."""
-        return self.inner(self.points)
+        return self._once("inner_points", lambda: self.inner(self.points))
 
     def norm2(self) -> np.ndarray:
         """‖Ψⱼ‖²."""
@@ -194,6 +250,11 @@ class Explicit:
     def distances2(self, X) -> np.ndarray:
         """‖Ψⱼ − φ(xᵢ)‖², shape (m, rows)."""
         return np.maximum(self.norm2()[:, None] + self.kernel.diagonal(X) - 2 * self.inner(X), 0)
+
+
+def as_batch(which):
+    """An index that takes a batch out of a batch, also where one number was given."""
+    return which if isinstance(which, slice) else np.atleast_1d(which)
 
 
 def _stack(X, Y):

@@ -67,6 +67,8 @@ class GaussianNoise(NoiseLaw):
     def __post_init__(self) -> None:
         _require(_is_real(self.sigma) and 0 <= self.sigma < np.inf, f"sigma must be ≥ 0 and finite, got {self.sigma!r}")
         _require(self.clip is None or _is_range(self.clip), f"clip must be None or low < high, got {self.clip!r}")
+        if self.clip is not None:
+            object.__setattr__(self, "clip", tuple(self.clip))  # a list could not be hashed
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
         """Add the noise, then clip."""

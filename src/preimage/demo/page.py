@@ -160,14 +160,13 @@ def _arrival(model: KernelPCA, contest: Contest) -> Section:
     words = f"""A pre-image is found by iteration, and every row says how that went: {iterated.converged.mean():.0%} of
         the fixed points converged, after {np.median(iterated.steps):.0f} steps in the middle and {iterated.steps.max()}
         at most. Few vectors of feature space have an exact pre-image; what is left over is the squared distance between
-        the image of the answer and the projection. `kpca.last_preimages_` holds all of that after every call."""
+        the image of the answer and the projection. `kpca.find_preimages(X)` returns all of that beside the points."""
     caption = "Rows that have converged after so many steps; in the legend, the mean squared distance left over."
     return Section("Whether the way back arrives", [Text(words), Picture(figure, caption)])
 
 
 def _preimages(model: KernelPCA, method, noisy: np.ndarray) -> Preimages:
-    model.set_params(preimage=method).denoise(noisy)
-    return model.last_preimages_
+    return model.set_params(preimage=method).find_preimages(noisy)
 
 
 def _table(entries: tuple[Entry, ...]) -> Table:

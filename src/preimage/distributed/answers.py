@@ -32,12 +32,12 @@ class Question:
     working_memory: float
 
     def __call__(self, block: np.ndarray, number: int, expected: np.dtype) -> np.ndarray:
-        """The answer for a chunk, by a copy of the model: methods note how it went, and threads share the model."""
+        """The answer for a chunk; threads share the model."""
         block = checked_block(block, number, expected, nan=self.method == "impute")
         if not len(block):
             return self._nothing(block.shape[1])
         with cluster.as_one_of_many(self.working_memory):
-            answer = getattr(copy(self.model), self.method)(block, **self.options)
+            answer = getattr(self.model, self.method)(block, **self.options)
         return np.asarray(answer).astype(self.dtype, copy=False)
 
     def _nothing(self, n_columns: int) -> np.ndarray:
@@ -75,10 +75,10 @@ def answer_width(model, method: str, n_columns: int) -> int | None:
 def slim(model):
     """A copy without what only a further fit needs, which is most of a model on landmarks."""
     small, fitted = copy(model), getattr(model, "decomposition_", None)
-    vars(small).pop("last_preimages_", None)
     if isinstance(fitted, Approximate):
         features = fitted.features if isinstance(fitted, Spectral) else None
         small.decomposition_ = replace(fitted, moments=None, features=features)
+        small.decomposition_.share_memory(fitted)
     return small
 
 

@@ -216,7 +216,7 @@ class KernelPCA(
             self.trace_error_ = model.trace_error
         elif hasattr(self, "trace_error_"):
             del self.trace_error_
-        self._forget_way_back(int(rng.integers(2**31)))
+        self._seed = int(rng.integers(2**31))
 
     @property
     def _n_features_out(self) -> int:

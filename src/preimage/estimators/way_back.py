@@ -8,24 +8,27 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from preimage import preimages, tiles, validation
+from preimage import preimages, validation
 from preimage.decomposition import Decomposition
 from preimage.exceptions import NothingFilteredWarning
 from preimage.kernels import Kernel
 from preimage.kernels.base import positive
-from preimage.preimages.base import Preimages, concatenate, dense_rows, refuse_precomputed
-from preimage.preimages.gaps import damp_outliers, fill_gaps
+from preimage.preimages import Preimages
+from preimage.preimages.base import dense_rows, refuse_precomputed
+from preimage.preimages.gaps import damp_outliers, fill_gaps, fit_factors
 from preimage.scales import spread_rows
 
 
 class WayBackMixin:
-    """Decoding, denoising and imputation for an estimator that holds a fitted ``decomposition_``."""
+    """Decoding, denoising and imputation for an estimator that holds a fitted ``decomposition_``.
+
+    Calls change nothing in the estimator, so that several threads may share it.
+    """
 
     preimage: Any
     decomposition_: Decomposition
     n_components_: int
     n_features_in_: int
-    last_preimages_: Preimages
     _seed: int
     _rows: Callable[[Any], Any]
 
@@ -33,19 +36,15 @@ class WayBackMixin:
     def inverse_transform(self, Z):
         """Points of input space for rows of codes.
 
-        A code alone is decoded: no input is looked at. How it went is in ``last_preimages_``.
+        A code alone is decoded: no input is looked at. ``find_preimages(codes=Z)`` also says how it went.
         """
-        check_is_fitted(self)
-        Z = check_array(Z, dtype=[np.float64, np.float32], input_name="Z")
-        if Z.shape[1] != self.n_components_:
-            raise ValueError(f"Z has {Z.shape[1]} columns, but this model has {self.n_components_} components.")
-        return self._bring_back(Z, "decode")
+        return self._decode(Z).points
 
     @validation.also_distributed
     def denoise(self, X, *, outlier_scale=None, n_rounds=10):
         """The rows of X projected onto the subspace and brought back to input space.
 
-        Iterative methods start at the noisy rows themselves. How it went is in ``last_preimages_``.
+        Iterative methods start at the noisy rows themselves. ``find_preimages(X)`` also says how it went.
 
         Parameters
         ----------
@@ -56,15 +55,28 @@ class WayBackMixin:
         n_rounds : int
             Rounds of damping.
         """
-        X = self._rows(X)
-        if self.decomposition_.is_complete:
-            validation.warn(
-                "all components are kept, so the projection filters nothing: choose n_components to denoise.",
-                NothingFilteredWarning,
-            )
-        if outlier_scale is not None:
-            X = damp_outliers(self._filter("denoise"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
-        return self._bring_back(self.decomposition_.codes(X), "denoise", starts=X)
+        return self._denoise(X, outlier_scale, n_rounds).points
+
+    def find_preimages(self, X=None, *, codes=None, outlier_scale=None, n_rounds=10) -> Preimages:
+        """What ``denoise(X)``, or ``inverse_transform(codes)``, finds, and how it went.
+
+        Parameters
+        ----------
+        X : array of shape (rows, d), optional
+            Rows to denoise.
+        codes : array of shape (rows, q), optional
+            Codes to decode, in the place of X.
+        outlier_scale, n_rounds
+            As for ``denoise``.
+
+        Returns
+        -------
+        found : Preimages
+            The points, whether and after how many steps each was found, and its distance in feature space.
+        """
+        if (X is None) == (codes is None):
+            raise ValueError("give either the rows X, to denoise them, or codes=, to decode them.")
+        return self._denoise(X, outlier_scale, n_rounds) if codes is None else self._decode(codes)
 
     @validation.also_distributed
     def impute(self, X, *, n_rounds=5):
@@ -80,8 +92,9 @@ class WayBackMixin:
         gaps = np.isnan(X).any(axis=1)
         if not gaps.any():
             return X.copy()
-        filled, examples = X.copy(), dense_rows(self.decomposition_.inputs)
-        filled[gaps] = fill_gaps(self._filter("decode"), X[gaps], examples, n_rounds)
+        filled, model = X.copy(), self.decomposition_
+        factors = model.remembered("factors", lambda: fit_factors(dense_rows(model.inputs)))
+        filled[gaps] = fill_gaps(self._filter("decode"), X[gaps], factors, n_rounds)
         return filled
 
     def eigenvector_preimages(self, step=None):
@@ -96,15 +109,17 @@ class WayBackMixin:
         Returns
         -------
         plus, minus : Preimages
-            One point a component.
+            One point per component.
         """
         check_is_fitted(self)
         model = self.decomposition_
         refuse_precomputed(model.kernel, "eigenvector_preimages")
         if step is None:
-            signed = [model.axes, -1 * model.axes]
+            plus = model.axes
+            plus.inner_points()  # one pass over the kernel matrix serves both signs
+            signed = [plus, -1 * plus]
         else:
-            deviations = step * model.codes(spread_rows(model.inputs, 2000)).std(axis=0)
+            deviations = step * model.input_codes.std(axis=0)
             signed = [model.expand(sign * np.diag(deviations)) for sign in (1, -1)]
         return tuple(preimages.find_preimage(expansion) for expansion in signed)
 
@@ -114,9 +129,29 @@ class WayBackMixin:
         refuse_precomputed(self.decomposition_.kernel, "basis_projections")
         return self.decomposition_.products(np.eye(self.n_features_in_, dtype=self.decomposition_.alphas.dtype))[0].T
 
+    def _denoise(self, X, outlier_scale, n_rounds: int) -> Preimages:
+        X = self._rows(X)
+        if self.decomposition_.is_complete:
+            validation.warn(
+                "all components are kept, so the projection filters nothing: choose n_components to denoise.",
+                NothingFilteredWarning,
+            )
+        if outlier_scale is not None:
+            X = damp_outliers(self._filter("denoise"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
+        return self._bring_back(self.decomposition_.codes(X), "denoise", starts=X)
+
+    def _decode(self, codes) -> Preimages:
+        check_is_fitted(self)
+        codes = check_array(codes, dtype=[np.float64, np.float32], input_name="codes")
+        if codes.shape[1] != self.n_components_:
+            raise ValueError(
+                f"the codes have {codes.shape[1]} columns, but this model has {self.n_components_} components."
+            )
+        return self._bring_back(codes, "decode")
+
     def _filter(self, task: str):
         """A function from rows to what the subspace makes of them."""
-        return lambda X: self._bring_back(self.decomposition_.codes(X), task, starts=X)
+        return lambda X: self._bring_back(self.decomposition_.codes(X), task, starts=X).points
 
     def _outlier_scale(self, scale) -> float:
         if isinstance(scale, str) and scale == "auto":
@@ -125,15 +160,9 @@ class WayBackMixin:
         positive("outlier_scale", scale)
         return float(scale)
 
-    def _bring_back(self, codes: np.ndarray, task: str, starts=None) -> np.ndarray:
-        """Pre-images of codes in batches whose weights fit the memory budget."""
-        way_back, expand = self._way_back(task), self.decomposition_.expand
-        batches = list(tiles.row_blocks(len(codes), 3 * codes.itemsize * self.decomposition_.points.shape[0]))
-        results = [
-            way_back(expand(codes[rows]), None if starts is None else dense_rows(starts[rows])) for rows in batches
-        ]
-        self.last_preimages_ = results[0] if len(results) == 1 else concatenate(results)
-        return self.last_preimages_.points
+    def _bring_back(self, codes: np.ndarray, task: str, starts=None) -> Preimages:
+        """Pre-images of the projections that have these codes."""
+        return preimages.find_in_batches(self._way_back(task), self.decomposition_.expand(codes), starts)
 
     def _check_way_back(self, kernel: Kernel) -> None:
         """Refuse, before any work, a method that this kernel cannot serve."""
@@ -145,14 +174,7 @@ class WayBackMixin:
         return preimages.choose(kernel, task) if automatic else preimages.as_method(self.preimage)
 
     def _way_back(self, task: str) -> preimages.WayBack:
-        """The prepared method for a task; prepared once, when it is first needed."""
-        method = self._method(self.decomposition_.kernel, task)
-        if method not in self._prepared:
-            self._prepared[method] = method.prepare(self.decomposition_, np.random.default_rng(self._seed))
-        return self._prepared[method]
-
-    def _forget_way_back(self, seed: int) -> None:
-        """Start afresh after a fit."""
-        self._seed = seed
-        self._prepared: dict[preimages.Method, preimages.WayBack] = {}
-        self.__dict__.pop("last_preimages_", None)
+        """The method for a task, prepared once for the fitted model, when it is first needed."""
+        model, seed = self.decomposition_, self._seed
+        method = self._method(model.kernel, task)
+        return model.remembered((method, seed), lambda: method.prepare(model, np.random.default_rng(seed)))

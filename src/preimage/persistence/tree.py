@@ -32,7 +32,7 @@ from preimage.exceptions import ModelFileError
 from preimage.persistence import randomness
 from preimage.persistence.classes import known_classes, name_of
 
-FLEETING = {"last_preimages_"}  # how the last call went; not part of the model
+FORMER = {"_prepared"}  # attributes that older files hold and models no longer have
 ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 MOST_NODES = 10**6  # of a tree in which everything shared is counted as often as it is met
 LONGEST_WORDS = 1000
@@ -98,13 +98,13 @@ class Encoder:
         return node
 
     def _fields(self, value: Any, name: str, place: str) -> dict:
-        found = {item.name: getattr(value, item.name) for item in fields(value)}
+        found = {item.name: getattr(value, item.name) for item in fields(value) if item.init}
         return {"object": [name, {key: self.encode(part, f"{place}.{key}") for key, part in found.items()}]}
 
     def _estimator(self, value: BaseEstimator, name: str) -> dict:
         short = type(value).__name__
         parameters = value.get_params(deep=False)
-        state = {key: part for key, part in vars(value).items() if key not in parameters and key not in FLEETING}
+        state = {key: part for key, part in vars(value).items() if key not in parameters}
         parts = [{key: self.encode(v, f"{short}.{key}") for key, v in part.items()} for part in (parameters, state)]
         return {"estimator": [name, *parts]}
 
@@ -184,7 +184,7 @@ class Decoder:
     def _object(self, payload: Any) -> Any:
         name, given = payload
         found = _class(name)
-        known = {item.name: item for item in fields(found)} if is_dataclass(found) else {}
+        known = {item.name: item for item in fields(found) if item.init} if is_dataclass(found) else {}
         needed = {key for key, item in known.items() if item.default is MISSING and item.default_factory is MISSING}
         if not is_dataclass(found) or not needed <= set(given) <= set(known):
             raise ModelFileError(f"the fields {list(given)!r:.200} are not those of {name}.")
@@ -201,7 +201,9 @@ class Decoder:
         for key, node in state.items():
             if not ATTRIBUTE.fullmatch(key) or hasattr(found, key):
                 raise ModelFileError(f"{name} has no fitted attribute {key!r:.80}.")
-            setattr(estimator, key, self.decode(node))
+            part = self.decode(node)
+            if key not in FORMER:
+                setattr(estimator, key, part)
         return self._completed(estimator, before)
 
     def _completed(self, value: Any, before: int) -> Any:

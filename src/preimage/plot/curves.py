@@ -63,7 +63,7 @@ def convergence(results: Preimages | Mapping[str, Preimages], ax=None):
     Parameters
     ----------
     results : Preimages, or a dict of them by name
-        Such as ``kpca.last_preimages_`` after ``kpca.denoise(X)``.
+        Such as ``kpca.find_preimages(X)``.
     ax : matplotlib axes, optional
         Where to draw; a new figure where it is None.
 

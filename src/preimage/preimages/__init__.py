@@ -6,7 +6,7 @@ import numpy as np
 
 from preimage.expansion import Expansion, Explicit
 from preimage.kernels import Kernel, Precomputed, knows
-from preimage.preimages.base import Method, Preimages, WayBack
+from preimage.preimages.base import Method, Preimages, WayBack, dense_rows, find_in_batches
 from preimage.preimages.conformal import Conformal
 from preimage.preimages.convex import ConvexCombination
 from preimage.preimages.distance import Distance
@@ -30,6 +30,7 @@ __all__ = [
     "WayBack",
     "as_method",
     "choose",
+    "find_in_batches",
     "find_preimage",
     "refuse_explicit",
 ]
@@ -118,4 +119,5 @@ def find_preimage(expansion: Expansion | Explicit, method="auto", *, starts=None
             "use KernelPCA(preimage=...), or FixedPoint, Gradient, Distance or Nearest here."
         )
     chosen.check(expansion.kernel)
-    return chosen.prepare(expansion, np.random.default_rng(random_state))(expansion, starts)
+    way_back = chosen.prepare(expansion, np.random.default_rng(random_state))
+    return find_in_batches(way_back, expansion, None if starts is None else dense_rows(starts))

@@ -1,12 +1,14 @@
 """What a pre-image method is, and what it returns.
 
 A method is a small frozen object in two steps: ``prepare(model)`` does once what can be done once, and what it returns
-maps a batch of targets (an expansion, with optional starting points) to a :class:`Preimages`.
+maps a batch of targets (an expansion, with optional starting points) to a :class:`Preimages`. :func:`find_in_batches`
+runs it within the memory budget, and warns once of all rows that failed.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -14,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from preimage import tiles
 from preimage.exceptions import ConvergenceWarning
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, Precomputed
@@ -31,8 +34,10 @@ class Preimages:
         Whether the method reached its goal; False where the best training point was the best that could be had.
     steps : array of int, shape (m,)
         Iterations taken; 0 for methods without any.
+    targets : Expansion
+        The targets Ψ; of a fitted model, its projections.
     residual : array of shape (m,)
-        ‖φ(z) − Ψ‖², the squared distance in feature space; computed when it is asked for.
+        ‖φ(z) − Ψ‖², the squared distance in feature space; computed when it is first asked for.
     """
 
     points: np.ndarray
@@ -47,23 +52,11 @@ class Preimages:
         return np.maximum(diagonal - 2 * self.targets.inner_paired(self.points) + self.targets.norm2(), 0)
 
 
-def concatenate(results: list[Preimages]) -> Preimages:
-    """Results of consecutive batches as one."""
-    joined = Preimages(
-        np.concatenate([result.points for result in results]),
-        np.concatenate([result.converged for result in results]),
-        np.concatenate([result.steps for result in results]),
-        results[0].targets,
-    )
-    joined.__dict__["residual"] = np.concatenate([result.residual for result in results])
-    return joined
-
-
 class WayBack(Protocol):
     """A prepared method."""
 
     def __call__(self, targets: Any, starts: np.ndarray | None = None) -> Preimages:
-        """Pre-images of a batch of targets."""
+        """Pre-images of a batch of targets, without a warning."""
 
 
 class Method(Protocol):
@@ -76,6 +69,30 @@ class Method(Protocol):
         """Do once what can be done once for a fitted model or an expansion."""
 
 
+def find_in_batches(way_back: WayBack, targets: Any, starts=None) -> Preimages:
+    """Pre-images of all targets, in batches that fit the memory budget, with one warning if some rows failed."""
+    if starts is not None and starts.shape[0] != len(targets):
+        raise ValueError(f"{len(targets)} targets need {len(targets)} starts, one per row, not {starts.shape[0]}.")
+    targets.norm2()  # of a bare expansion this takes its one pass over the kernel matrix, for all batches
+
+    def answer(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        found = way_back(targets[rows], None if starts is None else dense_rows(starts[rows]))
+        return found.points, found.converged, found.steps  # and not the batch, which holds its weights
+
+    batches = [answer(rows) for rows in tiles.row_blocks(len(targets), 4 * 8 * targets.points.shape[0])]
+    points, converged, steps = (np.concatenate(part) for part in zip(*batches, strict=True))
+    found = Preimages(points, converged, steps, targets)
+    warn_of_failures(found.converged)
+    return found
+
+
+def map_targets(function: Callable[[Any, slice], tuple], targets: Any, row_bytes: float) -> tuple[np.ndarray, ...]:
+    """Arrays that ``function`` returns for parts of the targets and their places, in threads, each put together."""
+    targets.inner_points()  # once for all parts
+    parts = tiles.map_rows(lambda rows: function(targets[rows], rows), len(targets), row_bytes)
+    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+
 def closed_form(targets: Expansion, points: np.ndarray, converged: np.ndarray | None = None) -> Preimages:
     """The result of a method without iterations; where it has no answer, the best point of the expansion."""
     usable = np.isfinite(points).all(axis=1)
@@ -84,13 +101,12 @@ def closed_form(targets: Expansion, points: np.ndarray, converged: np.ndarray | 
     if not usable.all():
         lost = np.flatnonzero(~usable)
         points = points.copy()
-        points[lost] = best_points(targets[lost])
-        warn_of_failures(usable)
+        points[lost] = dense_rows(targets.points[nearest(targets[lost], 1)[:, 0]])
     return Preimages(points, usable, np.zeros(len(points), dtype=int), targets)
 
 
 def warn_of_failures(converged: np.ndarray) -> None:
-    """One warning for a batch in which some rows failed."""
+    """One warning where some rows failed."""
     if not converged.all():
         warnings.warn(
             f"{np.sum(~converged)} of {len(converged)} pre-images did not converge; for them the best point found is "
@@ -100,18 +116,12 @@ def warn_of_failures(converged: np.ndarray) -> None:
         )
 
 
-def best_points(targets: Expansion) -> np.ndarray:
-    """For every target, the point of its expansion that is nearest to it in feature space."""
-    return dense_rows(targets.points[nearest(targets, 1)[:, 0]])
-
-
-def nearest(targets: Expansion, count: int, products: np.ndarray | None = None) -> np.ndarray:
+def nearest(targets: Expansion, count: int) -> np.ndarray:
     """Numbers of the ``count`` points nearest to every target in feature space, nearest first, shape (m, count).
 
     ‖φ(xᵢ) − Ψ‖² orders the points as k(xᵢ, xᵢ) − 2⟨Ψ, φ(xᵢ)⟩ does.
     """
-    products = targets.inner_points() if products is None else products
-    distances = targets.kernel.diagonal(targets.points) - 2 * products
+    distances = targets.kernel.diagonal(targets.points) - 2 * targets.inner_points()
     count = min(count, distances.shape[1])
     few = np.argpartition(distances, count - 1, axis=1)[:, :count]
     order = np.argsort(np.take_along_axis(distances, few, axis=1), axis=1)

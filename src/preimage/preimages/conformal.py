@@ -41,7 +41,7 @@ class Conformal:
     def prepare(self, model, rng: np.random.Generator) -> _ConformalMap:
         """The matrix from codes to inputs."""
         inputs = dense_rows(model.inputs)
-        codes = model.codes(inputs)
+        codes = model.input_codes
         mean, centre = inputs.mean(axis=0), codes.mean(axis=0)
         inputs, codes = inputs - mean, codes - centre
         moments = scipy.linalg.pinvh(codes.T @ codes)

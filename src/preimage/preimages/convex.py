@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage import tiles
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel
-from preimage.preimages.base import Preimages, dense_rows, nearest, refuse_precomputed
+from preimage.preimages.base import Preimages, dense_rows, map_targets, nearest, refuse_precomputed
+
+RIDGE = 1e-10  # added to the Gram matrix of the neighbours, relative to k(x, x): they may be equal
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class ConvexCombination:
     n_neighbors : int
         Points that may take part.
     tol : float
-        The iteration ends when no weight moves by more than this.
+        A row ends when its squared distance is known to be within about 2 tol k(x, x) of the least.
     max_steps : int
         The most iterations.
     """
@@ -52,48 +53,66 @@ class _ConvexMap:
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors**2) * self.points.itemsize
-        parts = tiles.map_rows(lambda rows: self._solve(targets[rows]), len(targets), row_bytes)
-        points, converged, steps = (np.concatenate(part) for part in zip(*parts, strict=True))
+        points, converged, steps = map_targets(self._solve, targets, row_bytes)
         return Preimages(points, converged, steps, targets)
 
-    def _solve(self, targets: Expansion) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        products = targets.inner_points()
-        chosen = nearest(targets, self.method.n_neighbors, products)
+    def _solve(self, targets: Expansion, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        chosen = nearest(targets, self.method.n_neighbors)
         grams = np.stack([targets.kernel(self.points[row], self.points[row]) for row in chosen])
-        weights, converged, steps = minimise_on_simplex(
-            grams, np.take_along_axis(products, chosen, axis=1), self.method.tol, self.method.max_steps
-        )
-        return np.einsum("mk,mkd->md", weights, self.points[chosen]), converged, steps
+        products = np.take_along_axis(targets.inner_points(), chosen, axis=1)
+        weights, converged, steps = minimise_on_simplex(grams, products, self.method.tol, self.method.max_steps)
+        return np.einsum("mk,mkd->md", weights.astype(grams.dtype), self.points[chosen]), converged, steps
 
 
 def minimise_on_simplex(grams, products, tol: float, max_steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Minimise wᵀGw − 2wᵀs over w ≥ 0, Σw = 1 for a batch, by accelerated projected gradients with restarts."""
-    m, k = products.shape
-    steepest = np.maximum(np.linalg.eigvalsh(grams)[:, -1], np.finfo(grams.dtype).tiny)[:, None]
-    weights = np.zeros((m, k), dtype=grams.dtype)
+    """Minimise wᵀGw − 2wᵀs over w ≥ 0, Σw = 1 for a batch: (weights, converged, steps).
+
+    The active sets of Lawson & Hanson (1974, ch. 23) with the sum as a constraint: the point with the least slope
+    enters, the optimum over the points that take part is solved for, and those whose weight would fall below 0 leave. A
+    row ends when its duality gap wᵀg − min g, g = Gw − s, is at most tol times the largest of G and s, or round-off;
+    its value is then at most twice that above the least. Where the next point would leave at once, round-off has won.
+    """
+    eps, grams, products = np.finfo(grams.dtype).eps, grams.astype(float), products.astype(float)
+    unit = np.abs(np.einsum("mii->mi", grams)).max(axis=1)
+    ridge = max(RIDGE, 10 * float(eps)) * np.where(unit > 0, unit, 1)
+    enough = np.maximum(tol, 20 * float(eps)) * np.maximum(unit, np.abs(products).max(axis=1)) + 2 * ridge
+    weights = np.zeros_like(products)
     weights[:, 0] = 1  # the nearest point alone
-    ahead, momentum = weights, np.ones((m, 1), dtype=grams.dtype)
-    steps, moving = np.full(m, max_steps), np.ones(m, dtype=bool)
-    tol = max(tol, 10 * float(np.finfo(grams.dtype).eps))
-    for step in range(1, max_steps + 1):
-        gradient = np.einsum("mij,mj->mi", grams, ahead) - products
-        new = project_on_simplex(ahead - gradient / steepest)
-        change = new - weights
-        uphill = np.einsum("mi,mi->m", ahead - new, change)[:, None] > 0
-        grown = np.where(uphill, 1, (1 + np.sqrt(1 + 4 * momentum**2)) / 2)
-        ahead = np.where(uphill, new, new + (momentum - 1) / grown * change)
-        weights, momentum = new, grown
-        still = np.abs(change).max(axis=1) > tol
-        steps[moving & ~still] = step
-        moving &= still
-        if not moving.any():
+    support, settled = weights > 0, np.ones(len(weights), dtype=bool)
+    converged, steps, rows = ~settled, np.zeros(len(weights), dtype=int), np.arange(len(weights))
+    for step in range(max_steps + 1):
+        slope = np.einsum("mij,mj->mi", grams[rows], weights[rows]) - products[rows]
+        entering, gap = slope.argmin(axis=1), np.einsum("mi,mi->m", weights[rows], slope) - slope.min(axis=1)
+        converged[rows] = gap <= enough[rows]
+        moving = ~converged[rows] & ~(settled[rows] & support[rows, entering])
+        rows, entering = rows[moving], entering[moving]
+        if not rows.size or step == max_steps:
             break
-    return weights, ~moving, steps
+        new = settled[rows]
+        support[rows[new], entering[new]] = True
+        goals = _optimum_on(support[rows], grams[rows], products[rows], ridge[rows])
+        held = new & (goals[np.arange(len(rows)), entering] <= 0)
+        rows, goals = rows[~held], goals[~held]
+        weights[rows], support[rows], settled[rows] = _towards(goals, weights[rows], support[rows])
+        steps[rows] += 1
+    return weights, converged, steps
 
 
-def project_on_simplex(V: np.ndarray) -> np.ndarray:
-    """The nearest point of the simplex for every row (Held, Wolfe & Crowder 1974)."""
-    ordered = -np.sort(-V, axis=1)
-    excess = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, V.shape[1] + 1, dtype=V.dtype)
-    last = np.sum(ordered > excess, axis=1) - 1
-    return np.maximum(V - np.take_along_axis(excess, last[:, None], axis=1), 0)
+def _optimum_on(support, grams, products, ridge) -> np.ndarray:
+    """Minima of wᵀGw − 2wᵀs with Σw = 1 over the points of the support, of any sign: w = G⁻¹(s − ν1)."""
+    both = support[:, :, None] & support[:, None, :]
+    matrices = np.where(both, grams, 0) + np.eye(support.shape[1]) * np.where(support, ridge[:, None], 1)[:, None, :]
+    solved = np.linalg.solve(matrices, np.stack([np.where(support, products, 0), support.astype(float)], axis=2))
+    multipliers = (solved[:, :, 0].sum(axis=1) - 1) / solved[:, :, 1].sum(axis=1)
+    return solved[:, :, 0] - multipliers[:, None] * solved[:, :, 1]
+
+
+def _towards(goals, weights, support) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As far towards the goals as no weight falls below 0; the new weights, their support, and who arrived."""
+    blocking = support & (goals <= 0)
+    share = np.divide(weights, weights - goals, out=np.ones_like(weights), where=blocking & (weights > goals))
+    length = share.min(axis=1, keepdims=True)
+    moved = weights + length * (goals - weights)
+    support = support & ~(blocking & (share <= length))
+    moved = np.where(support, np.maximum(moved, 0), 0)
+    return moved / moved.sum(axis=1, keepdims=True), support, ~blocking.any(axis=1)

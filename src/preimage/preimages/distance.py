@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage import tiles
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, require
-from preimage.preimages.base import Preimages, closed_form, dense_rows, nearest, refuse_precomputed
+from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, nearest, refuse_precomputed
 
 FLAT = 1e-12  # eigenvalues of a neighbourhood below this fraction of the largest are no direction
 ILL = 1e-9  # neighbourhoods with kept eigenvalues below this fraction are solved by SVD
@@ -67,17 +66,14 @@ class _DistanceMap:
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors * self.points.shape[1]) * self.points.itemsize
 
-        def solve(rows: slice) -> tuple[np.ndarray, np.ndarray]:
-            return self._solve(targets[rows], None if starts is None else starts[rows])
+        def solve(part: Expansion, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+            return self._solve(part, None if starts is None else starts[rows])
 
-        parts = tiles.map_rows(solve, len(targets), row_bytes)
-        points, sound = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return closed_form(targets, points, sound)
+        return closed_form(targets, *map_targets(solve, targets, row_bytes))
 
     def _solve(self, targets: Expansion, starts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        products = targets.inner_points()
-        chosen = nearest(targets, self.method.n_neighbors, products)
-        values = np.take_along_axis(products, chosen, axis=1)
+        chosen = nearest(targets, self.method.n_neighbors)
+        values = np.take_along_axis(targets.inner_points(), chosen, axis=1)
         neighbours = self.points[chosen]
         radial = targets.kernel.argument == "distance"
         read = self._radial if radial else self._dot

@@ -19,12 +19,13 @@ from preimage import tiles
 
 FACTORS = 256  # at most so many factors in the Gaussian model that fills gaps first
 Rows = Callable[[np.ndarray], np.ndarray]
+Factors = tuple[np.ndarray, np.ndarray, float]  # mean, loadings, noise variance
 
 
-def fill_gaps(bring_back: Rows, X: np.ndarray, examples: np.ndarray, n_rounds: int) -> np.ndarray:
+def fill_gaps(bring_back: Rows, X: np.ndarray, factors: Factors, n_rounds: int) -> np.ndarray:
     """Rows with NaN completed: first by the conditional mean of a Gaussian model, then by rounds of the way back."""
     missing = np.isnan(X)
-    filled = conditional_means(X, examples)
+    filled = conditional_means(X, factors)
     for _ in range(n_rounds):
         filled = np.where(missing, bring_back(filled), X)
     return filled
@@ -45,12 +46,12 @@ def damp_outliers(bring_back: Rows, X: np.ndarray, scale: float, n_rounds: int) 
     return trusted
 
 
-def conditional_means(X: np.ndarray, examples: np.ndarray) -> np.ndarray:
-    """E[missing | observed] under the Gaussian x = μ + Wz + noise fitted to the examples.
+def conditional_means(X: np.ndarray, factors: Factors) -> np.ndarray:
+    """E[missing | observed] under the Gaussian x = μ + Wz + noise of :func:`fit_factors`.
 
     With the rows of W at observed entries, z = (WₒᵀWₒ + σ²I)⁻¹Wₒᵀ(xₒ − μₒ) (probabilistic PCA).
     """
-    mean, loadings, variance = _factors(examples)
+    mean, loadings, variance = factors
     identity = variance * np.eye(loadings.shape[1], dtype=loadings.dtype)
 
     def fill(rows: slice) -> np.ndarray:
@@ -65,7 +66,7 @@ def conditional_means(X: np.ndarray, examples: np.ndarray) -> np.ndarray:
     return np.concatenate(tiles.map_rows(fill, len(X), X.shape[1] * X.itemsize))
 
 
-def _factors(examples: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def fit_factors(examples: np.ndarray) -> Factors:
     """Mean, loadings W = V(Λ − σ²)^½ and noise variance σ² of probabilistic PCA; σ² at least 1e-3 of a variance."""
     mean = examples.mean(axis=0)
     _, singular, axes = scipy.linalg.svd(examples - mean, full_matrices=False)

@@ -38,8 +38,10 @@ class Gradient:
     def __post_init__(self):
         if not self.tol > 0 or self.max_steps < 1 or self.memory < 1:
             raise ValueError("Gradient needs tol > 0, max_steps ≥ 1 and memory ≥ 1.")
-        if self.box is not None and not (len(self.box) == 2 and self.box[0] < self.box[1]):
-            raise ValueError(f"box must be None or (low, high) with low < high, not {self.box!r}.")
+        if self.box is not None:
+            if not (len(self.box) == 2 and self.box[0] < self.box[1]):
+                raise ValueError(f"box must be None or (low, high) with low < high, not {self.box!r}.")
+            object.__setattr__(self, "box", tuple(self.box))  # a list could not be hashed
 
     def check(self, kernel: Kernel) -> None:
         """A gradient is needed."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage.expansion import Expansion
-from preimage.preimages.base import Preimages, best_points, dense_rows, nearest, warn_of_failures
+from preimage.preimages.base import Preimages, dense_rows, nearest
 from preimage.preimages.descent import Descent
 from preimage.preimages.distance import Distance
 from preimage.preimages.objective import FeatureDistance
@@ -27,18 +27,19 @@ class Iterated:
         objective = FeatureDistance(targets, self.pull, first)
         best = _Best(*self.descent.run(objective, objective.approach(first)))
         best.converged &= self._reached(targets, best)
-        for rank in range(RESTARTS):
-            lost = np.flatnonzero(~best.converged)
-            if not lost.size:
+        lost = np.flatnonzero(~best.converged)
+        near = nearest(targets[lost], RESTARTS) if lost.size else np.empty((0, 0), dtype=int)
+        for rank in near.T:
+            again = ~best.converged[lost]
+            rows, seeds = lost[again], dense_rows(targets.points[rank[again]])
+            if not rows.size:
                 break
-            again = targets[lost]
-            seeds = dense_rows(targets.points[nearest(again, RESTARTS)[:, min(rank, targets.points.shape[0] - 1)]])
-            best.improve(lost, *self.descent.run(FeatureDistance(again, self.pull, first[lost]), seeds), seeds)
+            objective = FeatureDistance(targets[rows], self.pull, first[rows])
+            best.improve(rows, *self.descent.run(objective, seeds), seeds)
             best.converged &= self._reached(targets, best)
-        adrift = np.flatnonzero(~self._reached(targets, best))
-        if adrift.size:
-            best.points[adrift] = best_points(targets[adrift])
-        warn_of_failures(best.converged)
+        adrift = ~self._reached(targets, best)[lost]
+        if adrift.any():
+            best.points[lost[adrift]] = dense_rows(targets.points[near[adrift, 0]])
         return Preimages(best.points, best.converged, best.steps, targets)
 
     def _reached(self, targets: Expansion, best: _Best) -> np.ndarray:
@@ -73,4 +74,4 @@ class _Best:
         chosen = rows[better]
         self.points[chosen], self.values[chosen] = points[better], values[better]
         self.converged[chosen] = converged[better]
-        self.steps[rows] += steps
+        self.steps[rows] += steps + 1  # to evaluate a start costs what a step does

@@ -17,6 +17,7 @@ import scipy.linalg
 
 from preimage import tiles
 from preimage.kernels import Kernel, as_kernel
+from preimage.kernels.base import is_number
 from preimage.noise import as_noise
 from preimage.operators import inverse_root
 from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
@@ -76,7 +77,7 @@ class Learned:
     def _examples(self, model, inputs, rng) -> tuple[np.ndarray, np.ndarray, int]:
         """Codes, their targets, and how many consecutive rows belong together."""
         if self.noise is None:
-            return model.codes(inputs), inputs, 1
+            return model.input_codes, inputs, 1
         law = as_noise(self.noise)
         noisy = np.stack([law(inputs, rng) for _ in range(self.n_copies)], axis=1)
         codes = model.codes(noisy.reshape(-1, inputs.shape[1]))
@@ -105,9 +106,7 @@ def _error(fitted: _LearnedMap) -> float:
 
 def _candidates(kernel: Kernel, codes: np.ndarray) -> list[Kernel]:
     """The kernel itself if its scale is a number; else the median rule's scale times each of ``SCALES``."""
-    if not hasattr(kernel, "length_scale") or isinstance(kernel.length_scale, int | float):
-        return [resolve(kernel, codes)]
-    if isinstance(kernel.length_scale, str):
+    if not hasattr(kernel, "length_scale") or isinstance(kernel.length_scale, str) or is_number(kernel.length_scale):
         return [resolve(kernel, codes)]
     scale = median(codes) or 1.0
     return [replace(kernel, length_scale=factor * scale) for factor in SCALES]  # type: ignore[type-var]

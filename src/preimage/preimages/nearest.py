@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage import tiles
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel
-from preimage.preimages.base import Preimages, dense_rows, nearest
+from preimage.preimages.base import Preimages, dense_rows, map_targets, nearest
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,6 @@ class Nearest:
 class _NearestMap:
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = 4 * targets.points.shape[0] * 8
-        chosen = tiles.map_rows(lambda rows: nearest(targets[rows], 1)[:, 0], len(targets), row_bytes)
-        points = dense_rows(targets.points[np.concatenate(chosen)])
+        (chosen,) = map_targets(lambda part, rows: (nearest(part, 1)[:, 0],), targets, row_bytes)
+        points = dense_rows(targets.points[chosen])
         return Preimages(points, np.ones(len(points), dtype=bool), np.zeros(len(points), dtype=int), targets)

@@ -31,15 +31,17 @@ class FeatureDistance:
         self.pull, self.anchor = pull, anchor
         self.spread = spread(self.points)
         self.scale = self.norm2 + float(np.abs(self.kernel.diagonal(self.points)).mean())
-        families = {"distance": self._radial, "inner": self._dot}
-        self._family = families.get(str(self.kernel.argument)) if isinstance(targets, Expansion) else None
+        self.family = self.kernel.argument if isinstance(targets, Expansion) else None
 
     def __call__(self, Z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if self._family is None:
+        if self.family is None:
             value, gradient, curvature = self._general(Z, rows)
         else:
-            row_bytes = 6 * Z.itemsize * len(self.points)
-            parts = tiles.map_rows(lambda s: self._family(Z[s], rows[s]), len(rows), row_bytes)  # type: ignore[misc]
+            family, row_bytes = (
+                self._radial if self.family == "distance" else self._dot,
+                6 * Z.itemsize * len(self.points),
+            )
+            parts = tiles.map_rows(lambda part: family(Z[part], rows[part]), len(rows), row_bytes)
             value, gradient, curvature = (np.concatenate(part) for part in zip(*parts, strict=True))
         value = value + self.norm2[rows]
         if self.pull and self.anchor is not None:
@@ -78,7 +80,7 @@ class FeatureDistance:
         Far from all points the weights w underflow together; scaled by the largest they still have a ratio, and one
         fixed-point step with them leads to the points nearest to the start.
         """
-        if self._family is None or self.kernel.argument != "distance" or not hasattr(self.kernel, "log_slope"):
+        if self.family != "distance" or not hasattr(self.kernel, "log_slope"):
             return Z
         Z = np.array(Z)
         for rows in tiles.slices(len(Z), 256):

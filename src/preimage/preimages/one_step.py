@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage import tiles
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, require
-from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
+from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, refuse_precomputed
 from preimage.preimages.objective import WEAK
 
 
@@ -40,11 +39,9 @@ class _OneStepMap:
     points: np.ndarray
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
-        parts = tiles.map_rows(lambda rows: self._step(targets[rows]), len(targets), 6 * self.points[:, 0].nbytes)
-        points, sound = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return closed_form(targets, points, sound)
+        return closed_form(targets, *map_targets(self._step, targets, 6 * self.points[:, 0].nbytes))
 
-    def _step(self, targets: Expansion) -> tuple[np.ndarray, np.ndarray]:
+    def _step(self, targets: Expansion, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         kernel = targets.kernel
         top = float(kernel.diagonal(self.points[:1])[0])
         values = targets.inner_points() + (top - targets.norm2()[:, None]) / 2

@@ -13,9 +13,6 @@ from preimage.expansion import Expansion
 from preimage.kernels.base import is_number
 from preimage.reduced.base import ReducedSet
 from preimage.reduced.sets import reduced_set
-from preimage.scales import spread_rows
-
-ROWS = 2000  # rows from which the deviations along the axes are taken
 
 
 def compress(model: Decomposition, n_points: int, *, method="auto") -> tuple[Decomposition, np.ndarray]:
@@ -32,7 +29,7 @@ def compress(model: Decomposition, n_points: int, *, method="auto") -> tuple[Dec
         raise ValueError(
             f"n_points={n_points} is less than the {model.n_components} components, which need as many points at least."
         )
-    deviations = model.codes(spread_rows(model.inputs, ROWS)).std(axis=0)
+    deviations = model.input_codes.std(axis=0)
     found = reduced_set(_mean_and_axes(model, deviations), n_points, method=method)
     return _rebuilt(model, found, deviations), found.errors
 

@@ -191,7 +191,7 @@ class _Search:
         model.set_params(**{name: value for name, value in params.items() if _is_way_back(name)})
         if codes is None:
             return model.impute(question.rows)
-        return model._bring_back(codes[:, : model.n_components_], "denoise", starts=question.rows)
+        return model._bring_back(codes[:, : model.n_components_], "denoise", starts=question.rows).points
 
 
 def _light(solver, n: int, k: int | None):

@@ -11,7 +11,6 @@ The matrix K is stored where it fits, else recomputed by tiles, or it is FFᵀ f
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from preimage import progress, tiles
-from preimage.exceptions import ConvergenceWarning
+from preimage.exceptions import ConvergenceWarning, warn
 from preimage.kernels import Kernel
 from preimage.operators import choose_storage
 
@@ -218,11 +217,10 @@ def cluster(
     best = min(map(run, range(len(starts))), key=lambda found: found.inertia)
     best.partition.sort()
     if not best.settled:
-        warnings.warn(
+        warn(
             f"kernel k-means stopped after {best.n_steps} steps and {len(best.history) - 1 - best.n_steps} moves while "
             "the inertia still fell: raise max_iter.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return best
 

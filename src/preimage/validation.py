@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
@@ -18,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import parallel
-from preimage.exceptions import NothingFoundWarning
+from preimage.exceptions import NothingFoundWarning, warn
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
 
@@ -171,11 +170,10 @@ def find_component_number(n_components: Any, kernel: Kernel, X, n_rows: int, cen
         return check_component_number(n_components, n_rows, center)
     found = parallel.parallel_analysis(X, kernel, random_state=rng).n_components
     if not found:
-        warnings.warn(
+        warn(
             "no component stands out of what independent columns would show; 1 is kept. Another kernel or scale may "
             "see more, or there is nothing but noise.",
             NothingFoundWarning,
-            stacklevel=5,
         )
     return max(found, 1) + (not center)  # without centring the first axis is spent on the mean
 
@@ -202,8 +200,3 @@ def check_kernel_takes(kernel, X) -> None:
     """Refuse sparse rows where the kernel needs dense ones."""
     if sp.issparse(X) and not kernel.accepts_sparse:
         raise TypeError(f"{kernel!r} needs dense rows; convert the sparse matrix with X.toarray().")
-
-
-def warn(message: str, category: type[Warning]) -> None:
-    """A warning that points at the caller of the estimator's method."""
-    warnings.warn(message, category, stacklevel=3)

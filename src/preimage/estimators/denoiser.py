@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import kernels, tiles, validation
 from preimage.denoising import Learner, Limits, Stack, Units, cut, small_patches
-from preimage.exceptions import NoiseLevelWarning
+from preimage.exceptions import NoiseLevelWarning, silenced, warn
 from preimage.kernels import Radial
 from preimage.kernels.base import is_number
 from preimage.noise import GaussianNoise, NoiseLaw, as_noise
@@ -244,19 +242,20 @@ def _level(images: np.ndarray, geometry, limits: Limits | None) -> NoiseLevel:
 
 
 def _warn_of_doubtful(sigma: float, images: np.ndarray, geometry, limits: Limits | None) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoiseLevelWarning)
+    with silenced(NoiseLevelWarning):
         level = _level(images, geometry, limits)
     if level.trusted and sigma > DOUBTFUL * level.high:
-        _warn(f"the data show noise of {level.sigma:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.")
+        warn(
+            f"the data show noise of {level.sigma:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",
+            NoiseLevelWarning,
+        )
 
 
 def _warn_of_tails(removed: np.ndarray) -> None:
     """Warn where what was removed has heavier tails than Gaussian noise."""
     square = float(np.mean(np.square(removed), dtype=float))
     if square > 0 and float(np.mean(removed.astype(float) ** 4)) / square**2 - 3 > HEAVY_TAILS:
-        _warn("what was removed has heavier tails than Gaussian noise, for which clean examples would be needed.")
-
-
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, NoiseLevelWarning, stacklevel=5)
+        warn(
+            "what was removed has heavier tails than Gaussian noise, for which clean examples would be needed.",
+            NoiseLevelWarning,
+        )

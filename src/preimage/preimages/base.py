@@ -6,7 +6,6 @@ maps a batch of targets (an expansion, with optional starting points) to a :clas
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -14,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from preimage.exceptions import ConvergenceWarning
+from preimage.exceptions import ConvergenceWarning, warn
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, Precomputed
 
@@ -92,11 +91,10 @@ def closed_form(targets: Expansion, points: np.ndarray, converged: np.ndarray | 
 def warn_of_failures(converged: np.ndarray) -> None:
     """One warning for a batch in which some rows failed."""
     if not converged.all():
-        warnings.warn(
+        warn(
             f"{np.sum(~converged)} of {len(converged)} pre-images did not converge; for them the best point found is "
             "returned. More steps or another method may help.",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 

@@ -18,8 +18,9 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from preimage import cores, tiles
+from preimage.files import written
 
-__all__ = ["Chunks", "as_chunks", "is_streamed"]
+__all__ = ["Chunks", "as_chunks", "is_streamed", "save"]
 
 BLOCK = 8192  # rows a block at most
 
@@ -104,6 +105,19 @@ def as_chunks(X) -> Chunks:
     if isinstance(X, Chunks):
         return X
     return ArrayChunks(open_rows(X))
+
+
+def save(path: str | os.PathLike[str], blocks: Iterable[np.ndarray], shape: tuple[int, int], dtype) -> np.memmap:
+    """Blocks of rows as one .npy file, which appears when it is complete; returned as a memmap.
+
+    Every block is written as it comes, so that a full disk is an ``OSError``: pages of a memmap would end the process.
+    """
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    with written(path) as unfinished, unfinished.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for block in blocks:
+            file.write(np.ascontiguousarray(block, dtype=dtype).data)
+    return np.load(path, mmap_mode="r")
 
 
 def open_rows(X) -> np.ndarray:

@@ -13,13 +13,15 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import parallel
 from preimage.exceptions import NothingFoundWarning, warn
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
+
+FLOATS = [np.float64, np.float32]
 
 
 class NestedParameters(BaseEstimator):
@@ -68,7 +70,7 @@ class KernelTransformerMixin(TransformerMixin):
     def _rows(self, X):
         """New rows, checked against those of the fit."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = read_rows(self, X, accept_sparse="csr", reset=False)
         check_kernel_takes(self.kernel_, X)
         return X
 
@@ -105,6 +107,35 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
     if separator:
         value = _replaced(getattr(owner, head), tail, value, full)
     return replace(owner, **{head: value})
+
+
+def read_rows(estimator: Any, X, **options: Any):
+    """Rows of floats by scikit-learn's ``validate_data``; where they have gaps, the error says what fills them."""
+    try:
+        return validate_data(estimator, X, dtype=FLOATS, **options)
+    except ValueError as error:
+        if "contains NaN" not in str(error):
+            raise
+        fitting = options.get("reset", True)
+        raise ValueError(f"Input X contains NaN. {_what_fills_gaps(estimator, fitting)}") from None
+
+
+def _what_fills_gaps(estimator: Any, fitting: bool) -> str:
+    name = type(estimator).__name__
+    if get_tags(estimator).input_tags.pairwise:
+        return "A kernel matrix must be complete."
+    if not fitting and hasattr(estimator, "impute"):
+        return f"{name}.impute fills the gaps of rows; its other methods take complete rows."
+    when = "is fitted on complete rows" if fitting else "takes complete rows"
+    return f"{name} {when}: leave out the others, or fill their gaps first, for example by KernelPCA.impute."
+
+
+def check_flags(estimator: Any, *names: str) -> None:
+    """Refuse settings that must be True or False and are not."""
+    for name in names:
+        value = getattr(estimator, name)
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name} must be True or False, not {value!r}.")
 
 
 def also_distributed(method: Callable) -> Callable:
@@ -194,6 +225,18 @@ def check_kernel_matrix(matrix: np.ndarray) -> None:
             f"the precomputed kernel matrix is not symmetric: entries differ from their mirror image by up to "
             f"{gap:.3g}. A kernel has k(x, y) = k(y, x); average the matrix with its transpose if that is round-off."
         )
+
+
+def own_values(kernel: Kernel, X, diagonal=None) -> np.ndarray:
+    """k(x, x) for every row; those given where the kernel is precomputed, and cannot know them."""
+    if diagonal is None:
+        if isinstance(kernel, Precomputed):
+            raise ValueError("with a precomputed kernel this needs k(x, x) of every row: pass diagonal=.")
+        return kernel.diagonal(X)
+    values = np.asarray(diagonal)
+    if values.shape != (X.shape[0],):
+        raise ValueError(f"diagonal must hold one value per row, shape ({X.shape[0]},), not {values.shape}.")
+    return values
 
 
 def check_kernel_takes(kernel, X) -> None:

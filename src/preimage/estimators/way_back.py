@@ -30,16 +30,16 @@ class WayBackMixin:
     _rows: Callable[[Any], Any]
 
     @validation.also_distributed
-    def inverse_transform(self, Z):
-        """Points of input space for rows of codes.
+    def inverse_transform(self, X):
+        """Points of input space for rows X of codes.
 
         A code alone is decoded: no input is looked at. How it went is in ``last_preimages_``.
         """
         check_is_fitted(self)
-        Z = check_array(Z, dtype=[np.float64, np.float32], input_name="Z")
-        if Z.shape[1] != self.n_components_:
-            raise ValueError(f"Z has {Z.shape[1]} columns, but this model has {self.n_components_} components.")
-        return self._bring_back(Z, "decode")
+        X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if X.shape[1] != self.n_components_:
+            raise ValueError(f"X has {X.shape[1]} columns, but this model has {self.n_components_} components.")
+        return self._bring_back(X, "decode")
 
     @validation.also_distributed
     def denoise(self, X, *, outlier_scale=None, n_rounds=10):

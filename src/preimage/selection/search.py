@@ -156,7 +156,7 @@ class _Search:
         for params in combinations:
             families[_family(params)].append(params)
         for params in combinations:
-            _check_way_back(clone(self.estimator).set_params(**params))
+            clone(self.estimator).set_params(**params)._check_settings()
         with silenced(*SHOWN_BY_RISK):
             self.models = {family: self._fit(members) for family, members in families.items()}
         capped = [_capped(params, self.models[_family(params)].n_components_) for params in combinations]
@@ -259,25 +259,20 @@ def _default_grid(estimator: KernelPCA, X: np.ndarray) -> dict[str, Sequence]:
         grid["kernel__length_scale"] = [scales.length_scale(X, "mean") * factor for factor in FACTORS]
     steps = [step for k in range(9) for step in (2**k, 3 * 2**k // 2)]
     grid["n_components"] = sorted({step for step in steps if 1 <= step <= min(MOST_COMPONENTS, max(1, len(X) // 2))})
-    grid["preimage"] = [method for method in (preimages.Distance(), preimages.FixedPoint()) if _serves(method, kernel)]
+    methods = (preimages.Distance(), preimages.FixedPoint())
+    grid["preimage"] = [method for method in methods if _serves(method, estimator)]
     if not grid["preimage"]:
         grid["preimage"] = [estimator.preimage]
     return grid
 
 
-def _serves(method: preimages.Method, kernel: kernels.Kernel) -> bool:
+def _serves(method: preimages.Method, estimator: KernelPCA) -> bool:
+    """Whether a method goes with the estimator's kernel and approximation."""
     try:
-        method.check(kernel)
+        clone(estimator).set_params(preimage=method)._check_settings()
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _check_way_back(estimator: KernelPCA) -> None:
-    """Refuse, before any work, a method that the kernel cannot serve."""
-    automatic = isinstance(estimator.preimage, str) and estimator.preimage == "auto"
-    if not automatic:
-        preimages.as_method(estimator.preimage).check(kernels.as_kernel(estimator.kernel))
 
 
 def _is_way_back(name: str) -> bool:

@@ -4,7 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -46,9 +48,10 @@ def test_rows_may_come_from_anywhere(name, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"rows.npy", "codes.npy"}
 
 
-def test_codes_of_rows_in_memory_may_go_to_a_file(tmp_path):
-    model = KernelPCA(3, random_state=0).fit(X[:100])
-    np.testing.assert_array_equal(model.transform(X, out=tmp_path / "codes.npy"), model.transform(X))
+@pytest.mark.parametrize("kind", [np.array, np.ndarray.tolist, pd.DataFrame, sp.csr_array], ids=lambda f: f.__name__)
+def test_codes_of_rows_in_memory_may_go_to_a_file(kind, tmp_path):
+    model, given = KernelPCA(3, random_state=0).fit(kind(X[:100])), kind(X)
+    np.testing.assert_allclose(model.transform(given, out=tmp_path / "codes.npy"), model.transform(given), atol=1e-12)
 
 
 def test_exact_fits_read_files_too(tmp_path):

@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
-from preimage import chunks, decomposition, eigen, features, kernels, preimages, reduced, scales, validation
+from preimage import chunks, decomposition, eigen, features, kernels, preimages, reduced, scales, tiles, validation
 from preimage.approximate import Approximate
 from preimage.decomposition import Decomposition, Exact, Projection
 from preimage.estimators.streaming import StreamingMixin
@@ -143,10 +143,13 @@ class KernelPCA(
         Rows may come from a memmap, the path of an .npy file or :class:`preimage.Chunks`, and the codes of any rows may
         go to the .npy file ``out``, which is then returned as a memmap. For a Dask array the codes are a lazy one.
         """
-        if out is not None or chunks.is_streamed(X):
+        if chunks.is_streamed(X):
             return self._transform_stream(X, out)
-        X = self._rows(X)
-        return self.decomposition_.codes(X)
+        X, model = self._rows(X), self.decomposition_
+        if out is None:
+            return model.codes(X)
+        blocks = (model.codes(X[rows]) for rows in tiles.slices(X.shape[0], chunks.BLOCK))
+        return chunks.save(out, blocks, (X.shape[0], model.n_components), model.alphas.dtype)
 
     def project(self, X) -> Projection:
         """The projections Pφ(x) of the rows onto the subspace, mean included, as an expansion."""
@@ -196,19 +199,18 @@ class KernelPCA(
 
     def _fit(self, X) -> None:
         with validation.unchanged_on_failure(self):
-            rng = validation.generator(self.random_state)
+            kernel, rng = self._check_settings(), validation.generator(self.random_state)
             if chunks.is_streamed(X) and (self.approximation is not None or isinstance(X, chunks.Chunks)):
                 self._fit_stream(X, rng)
                 return
             copy_X = bool(self.copy_X) and self.approximation is None and not chunks.is_streamed(X)
             X = validation.read_rows(self, chunks.open_rows(X), accept_sparse="csr", ensure_min_samples=2, copy=copy_X)
             if self.approximation is None:
-                self._fit_exact(X, rng)
+                self._fit_exact(X, kernel, rng)
             else:
                 self._fit_approximate(X, rng)
 
-    def _fit_exact(self, X, rng: np.random.Generator) -> None:
-        kernel = self._check_settings()
+    def _fit_exact(self, X, kernel: Kernel, rng: np.random.Generator) -> None:
         validation.check_kernel_takes(kernel, X)
         if isinstance(kernel, Precomputed):
             validation.check_kernel_matrix(X)

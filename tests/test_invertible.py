@@ -224,3 +224,13 @@ def test_nested_parameters_reach_the_kernel():
     ikpca = InvertibleKernelPCA(activation=Sine(Gaussian(1.0))).set_params(activation__kernel__length_scale=5.0)
     assert ikpca.activation == Sine(Gaussian(5.0))
     assert ikpca.get_params()["activation__kernel__length_scale"] == 5.0
+
+
+def test_a_refused_fit_leaves_the_model_as_it_was():
+    model = InvertibleKernelPCA(3, n_features=30, random_state=0).fit(rows(50, 3))
+    before = model.transform(rows(5, 3))
+    model.set_params(n_components=100)
+    with pytest.raises(ValueError, match="n_components=100"):
+        model.fit(rows(40, 5))
+    assert model.n_features_in_ == 3
+    np.testing.assert_array_equal(model.transform(rows(5, 3)), before)

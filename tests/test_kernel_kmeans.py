@@ -340,3 +340,37 @@ def test_what_cannot_be_done_is_refused_before_any_work():
 def test_too_few_steps_are_told():
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         KernelKMeans(5, max_iter=1, n_init=1, random_state=0).fit(rows(500, 3))
+
+
+def test_a_score_of_a_precomputed_kernel_takes_the_values_k_x_x():
+    X = rows(60, 3)
+    K = Gaussian(1.5)(X, X)
+    given = KernelKMeans(3, kernel="precomputed", random_state=0).fit(K)
+    plain = KernelKMeans(3, kernel=Gaussian(1.5), random_state=0).fit(X)
+    np.testing.assert_allclose(given.score(K, diagonal=np.ones(60)), plain.score(X), rtol=1e-12)
+    np.testing.assert_allclose(-given.score(K, diagonal=np.ones(60)), given.inertia_, rtol=1e-9)
+    with pytest.raises(ValueError, match="pass diagonal="):
+        given.score(K)
+
+
+def test_names_of_columns_are_those_of_the_fitted_clusters():
+    model = KernelKMeans(3, random_state=0).fit(rows(60, 3)).set_params(n_clusters=5)
+    assert len(model.get_feature_names_out()) == model.transform(rows(4, 3)).shape[1] == 3
+
+
+@pytest.mark.parametrize(
+    "settings, weights",
+    [
+        ({"kernel": Polynomial(degree=0.5, gamma=1.0)}, None),
+        ({"kernel": Polynomial(degree=400, gamma=10.0)}, None),
+        ({"kernel": lambda A, B: np.full((len(A), len(B)), np.nan)}, None),
+        ({"kernel": Gaussian(1.0)}, 1e308),
+        ({"kernel": Gaussian(1.0), "init": "random"}, 1e308),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_values_that_are_not_finite_are_refused(settings, weights):
+    model = KernelKMeans(2, random_state=0).set_params(**settings)
+    with pytest.raises(ValueError, match="infinite or not numbers"):
+        model.fit(rows(30, 3), sample_weight=weights)
+    assert not hasattr(model, "labels_")

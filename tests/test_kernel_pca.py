@@ -16,10 +16,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from helpers import assert_same_codes, rows, sparse_rows
-from preimage import Expansion, KernelPCA
+from preimage import Denoiser, Expansion, InvertibleKernelPCA, KernelKMeans, KernelPCA, compat, scales
 from preimage.eigen import Dense, Lanczos
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning
-from preimage.kernels import Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial, Precomputed, Sigmoid
+from preimage.features import Nystrom
+from preimage.kernels import Cosine, Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial, Precomputed, Sigmoid
 from preimage.preimages import Learned, Nearest
 
 # Conventions
@@ -522,9 +523,9 @@ def test_new_rows_must_have_the_width_of_the_training_rows():
             verb(rows(5, 4))
         with pytest.raises(ValueError, match="Input X contains NaN"):
             verb(NAN)
-    with pytest.raises(ValueError, match="Z has 3 columns, but this model has 2 components"):
+    with pytest.raises(ValueError, match="X has 3 columns, but this model has 2 components"):
         model.inverse_transform(rows(5, 3))
-    with pytest.raises(ValueError, match="Input Z contains NaN"):
+    with pytest.raises(ValueError, match="Input X contains NaN"):
         model.inverse_transform(np.full((2, 2), np.nan))
 
 
@@ -590,3 +591,96 @@ def test_a_precomputed_kernel_brings_back_numbers_of_training_points():
     model = KernelPCA(20, kernel="precomputed", preimage=Nearest()).fit(K)
     found = model.inverse_transform(model.transform(K))[:, 0]
     assert np.mean(found == np.arange(40)) > 0.9
+
+
+# Habits of scikit-learn
+
+
+@pytest.mark.parametrize("kind", [KernelPCA, InvertibleKernelPCA, compat.KernelPCA])
+def test_inverse_transform_takes_x_by_that_name_and_routes_nothing(kind):
+    X = rows(30, 3)
+    settings = {"fit_inverse_transform": True} if kind is compat.KernelPCA else {}
+    model = kind(2, **settings).fit(X)
+    codes = model.transform(X)
+    np.testing.assert_array_equal(model.inverse_transform(X=codes), model.inverse_transform(codes))
+    assert not hasattr(kind, "set_inverse_transform_request")
+    assert not hasattr(kind, "set_transform_request")
+
+
+def test_nan_names_what_fills_gaps():
+    X = rows(30, 3)
+    model = KernelPCA(2).fit(X)
+    for verb in (model.transform, model.denoise, model.project, model.score_samples):
+        with pytest.raises(ValueError, match=r"contains NaN\. KernelPCA\.impute fills the gaps of rows"):
+            verb(NAN)
+    for estimator in (KernelPCA(2), KernelKMeans(2), InvertibleKernelPCA(2), Denoiser()):
+        sentence = rf"contains NaN\. {type(estimator).__name__} is fitted on complete rows: .* by KernelPCA\.impute"
+        with pytest.raises(ValueError, match=sentence):
+            estimator.fit(NAN)
+    with pytest.raises(ValueError, match=r"contains NaN\. KernelPCA is fitted on complete rows"):
+        KernelPCA(2, approximation=10).partial_fit(NAN)
+    with pytest.raises(ValueError, match=r"contains NaN\. KernelKMeans takes complete rows"):
+        KernelKMeans(2).fit(X).predict(NAN)
+    with pytest.raises(ValueError, match=r"contains NaN\. A kernel matrix must be complete"):
+        KernelPCA(2, kernel="precomputed").fit(np.full((3, 3), np.nan))
+    with pytest.raises(ValueError, match="infinity"):
+        model.denoise(np.full((2, 3), np.inf))
+
+
+@pytest.mark.parametrize("approximation", [None, 10])
+@pytest.mark.parametrize("settings", [{"center": "no"}, {"copy_X": 1}, {"copy_X": None}], ids=str)
+def test_flags_are_true_or_false(settings, approximation):
+    ((name, value),) = settings.items()
+    with pytest.raises(TypeError, match=rf"{name} must be True or False, not {value!r}\."):
+        KernelPCA(2, approximation=approximation, **settings).fit(rows(20, 3))
+    if approximation is None:
+        with pytest.raises(TypeError, match=rf"{name} must be True or False, not {value!r}\."):
+            InvertibleKernelPCA(2, **settings).fit(rows(20, 3))
+
+
+def test_values_k_x_x_of_a_precomputed_kernel_are_one_per_row():
+    K = rows(20, 3) @ rows(20, 3).T
+    with pytest.raises(ValueError, match=r"diagonal must hold one value per row, shape \(20,\), not \(3,\)"):
+        KernelPCA(2, kernel="precomputed").fit(K).score_samples(K, np.ones(3))
+
+
+# Fitted again
+
+
+def test_a_refit_leaves_nothing_of_a_compression_or_an_approximation():
+    X = rows(60, 3)
+    small = KernelPCA(3, approximation=30, random_state=0).fit(X).compress(20)
+    assert not hasattr(small, "trace_error_")
+    assert len(small.compression_errors_) == 20
+    small.fit(X)
+    assert not hasattr(small, "compression_errors_")
+    assert hasattr(small, "trace_error_")
+    assert not hasattr(small.set_params(approximation=None).fit(X), "trace_error_")
+
+
+# A kernel of one's own
+
+
+class Bell(Kernel):
+    """A Gaussian that is no dataclass."""
+
+    def __call__(self, X, Y):
+        return np.exp(-np.square(X[:, None] - Y[None]).sum(axis=2) / 5)
+
+    def diagonal(self, X):
+        return np.ones(X.shape[0], dtype=X.dtype)
+
+
+def test_a_kernel_that_is_no_dataclass_serves_like_any_other():
+    X, same = rows(60, 3), Gaussian(np.sqrt(2.5))
+    for approximation in (None, Nystrom(X[:40])):
+        own, ours = (
+            KernelPCA(3, kernel=kernel, approximation=approximation, random_state=0).fit(X) for kernel in (Bell(), same)
+        )
+        np.testing.assert_allclose(own.transform(X), ours.transform(X), atol=1e-9)
+    assert own.denoise(X[:5]).shape == (5, 3)
+    labels = [KernelKMeans(3, kernel=kernel, random_state=0).fit(X).labels_ for kernel in (Bell(), same)]
+    np.testing.assert_array_equal(*labels)
+    summed = KernelPCA(2, kernel=Bell() + Gaussian()).fit(X)
+    assert summed.kernel_.right.length_scale > 0
+    assert not scales.takes_rows(Bell())

@@ -237,3 +237,12 @@ def test_machines_of_ones_own():
     expansion = Expansion(Matern(1.0), rows(30, 2), rows(1, 30))
     machine = machines.Regressor(expansion, np.array([0.5]))
     np.testing.assert_allclose(machine.predict(rows(5, 2)), expansion.inner(rows(5, 2))[0] + 0.5)
+
+
+def test_a_machine_owns_its_points():
+    X = rows(40, 3)
+    ridge = KernelRidge(kernel="rbf").fit(X, X[:, 0])
+    machine = from_sklearn(ridge)
+    before = machine.predict(rows(5, 3))
+    X *= 0
+    np.testing.assert_array_equal(machine.predict(rows(5, 3)), before)

@@ -9,8 +9,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from preimage import KernelPCA, decomposition
+from preimage import Denoiser, KernelPCA, decomposition, risk
 from preimage.exceptions import NoiseLevelWarning
+from preimage.features import RandomFourier
 from preimage.kernels import Gaussian, Linear
 from preimage.preimages import Distance, FixedPoint, Learned
 from preimage.risk import Masked
@@ -223,3 +224,40 @@ def test_the_sure_score_is_in_the_units_of_the_data():
     assert -sure_scorer(pca, noisy[1500:]) == pytest.approx(true, rel=0.2)
     ours = make_pipeline(KernelPCA(4, kernel="linear", preimage="fixed_point")).fit(noisy[:1500])
     assert sure_scorer(ours, noisy[1500:], sigma=0.15) == pytest.approx(sure_scorer(pca, noisy[1500:], sigma=0.15))
+
+
+def test_a_denoiser_is_scored_by_what_it_denoises():
+    rng = np.random.default_rng(0)
+    noisy = rng.uniform(-1, 1, (300, 1)) * np.ones(10) + 0.3 * rng.standard_normal((300, 10))
+    denoiser = Denoiser(noise=0.3, n_landmarks=50, n_stages=1, random_state=0).fit(noisy[:200])
+    np.testing.assert_array_equal(denoiser.denoise(noisy), denoiser.transform(noisy))
+    expected = -risk.sure(denoiser.transform, noisy[200:], 0.3).value
+    assert sure_scorer(denoiser, noisy[200:], sigma=0.3) == expected
+    piped = make_pipeline(StandardScaler(with_mean=False, with_std=False), denoiser).fit(noisy[:200])
+    assert sure_scorer(piped, noisy[200:], sigma=0.3) == pytest.approx(expected)
+    assert -expected < 0.5 * 0.3**2
+
+
+# Random features
+
+
+def test_a_search_on_random_features_leaves_out_methods_that_weigh_points():
+    rng = np.random.default_rng(0)
+    noisy = rng.uniform(-1, 1, (80, 1)) * np.ones(6) + 0.3 * rng.standard_normal((80, 6))
+    found = select(noisy, estimator=KernelPCA(approximation=RandomFourier(40)), sigma=0.3, random_state=0)
+    assert {type(candidate.params["preimage"]) for candidate in found.table} == {Distance}
+    assert found.best.denoise(noisy[:3]).shape == (3, 6)
+
+
+def test_a_grid_that_does_not_go_with_the_approximation_is_refused_before_any_work(monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("a model was fitted")
+
+    monkeypatch.setattr(KernelPCA, "fit", never)
+    with pytest.raises(ValueError, match="FixedPoint needs an expansion over points, which random features do not"):
+        select(
+            np.random.default_rng(0).standard_normal((40, 3)),
+            estimator=KernelPCA(approximation=RandomFourier(40)),
+            grid={"n_components": [1, 2], "preimage": [Distance(), FixedPoint()]},
+            sigma=0.3,
+        )

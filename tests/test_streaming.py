@@ -1,13 +1,20 @@
+import errno
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from helpers import rows
-from preimage import Chunks, KernelPCA, progress
+from preimage import Chunks, KernelPCA, chunks, progress
 from preimage.chunks import as_chunks
-from preimage.features import Nystrom
+from preimage.features import Nystrom, RandomFourier
 from preimage.kernels import Gaussian
 
 X = rows(600, 3)
@@ -41,9 +48,10 @@ def test_rows_may_come_from_anywhere(name, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"rows.npy", "codes.npy"}
 
 
-def test_codes_of_rows_in_memory_may_go_to_a_file(tmp_path):
-    model = KernelPCA(3, random_state=0).fit(X[:100])
-    np.testing.assert_array_equal(model.transform(X, out=tmp_path / "codes.npy"), model.transform(X))
+@pytest.mark.parametrize("kind", [np.array, np.ndarray.tolist, pd.DataFrame, sp.csr_array], ids=lambda f: f.__name__)
+def test_codes_of_rows_in_memory_may_go_to_a_file(kind, tmp_path):
+    model, given = KernelPCA(3, random_state=0).fit(kind(X[:100])), kind(X)
+    np.testing.assert_allclose(model.transform(given, out=tmp_path / "codes.npy"), model.transform(given), atol=1e-12)
 
 
 def test_exact_fits_read_files_too(tmp_path):
@@ -134,11 +142,11 @@ def test_what_cannot_be_streamed_is_refused():
 
 def test_samples_of_chunks_are_uniform():
     numbers = np.arange(40.0)[:, None]
-    for chunks in (Chunks([numbers[:5], numbers[5:]]), as_chunks(numbers)):
-        drawn = np.concatenate([chunks.sample(10, np.random.default_rng(s))[:, 0] for s in range(400)])
+    for blocks in (Chunks([numbers[:5], numbers[5:]]), as_chunks(numbers)):
+        drawn = np.concatenate([blocks.sample(10, np.random.default_rng(s))[:, 0] for s in range(400)])
         counts = np.bincount(drawn.astype(int), minlength=40)
         np.testing.assert_allclose(counts, 100, atol=5 * np.sqrt(75))
-        assert len(np.unique(chunks.sample(100, np.random.default_rng(0)))) == 40
+        assert len(np.unique(blocks.sample(100, np.random.default_rng(0)))) == 40
 
 
 # Progress and interruption
@@ -181,11 +189,92 @@ def test_an_interrupted_transform_leaves_no_file(tmp_path):
             raise KeyboardInterrupt
         yield X[100:]
 
-    walks, chunks = [1], Chunks(broken)
-    assert chunks.shape == (600, 3)
+    walks, blocks = [1], Chunks(broken)
+    assert blocks.shape == (600, 3)
     walks.append(2)
     (tmp_path / "codes.npy").write_bytes(b"as it was")
     with pytest.raises(KeyboardInterrupt):
-        fitted().transform(chunks, out=tmp_path / "codes.npy")
+        fitted().transform(blocks, out=tmp_path / "codes.npy")
     assert [path.name for path in tmp_path.iterdir()] == ["codes.npy"]
     assert (tmp_path / "codes.npy").read_bytes() == b"as it was"
+
+
+# Codes in a file
+
+
+class FullDisk:
+    """A file on a disk with room for 1000 bytes."""
+
+    def __init__(self, file):
+        self.file, self.room = file, 1000
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+    def __enter__(self):
+        self.file.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        return self.file.__exit__(*error)
+
+    def write(self, data):
+        self.room -= len(memoryview(data).cast("B"))
+        if self.room < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return self.file.write(data)
+
+
+def test_a_full_disk_is_an_error_and_leaves_no_file(tmp_path, monkeypatch):
+    real = Path.open
+    monkeypatch.setattr(Path, "open", lambda *arguments: FullDisk(real(*arguments)))
+    with pytest.raises(OSError, match="No space left"):
+        fitted().transform(X, out=tmp_path / "codes.npy")
+    assert not list(tmp_path.iterdir())
+
+
+def test_threads_that_write_the_same_file_leave_one_whole_answer(tmp_path):
+    """Each answer is 1 or 2 throughout; a mixture of two would hold both."""
+    start = threading.Barrier(2)
+
+    def write(number):
+        found = set()
+        start.wait()
+        for _ in range(20):
+            blocks = (np.full((50, 2), float(number)) for _ in range(40))
+            found.add(tuple(np.unique(chunks.save(tmp_path / "codes.npy", blocks, (2000, 2), float))))
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        found = set().union(*pool.map(write, (1, 2)))
+    assert found <= {(1.0,), (2.0,)}
+    assert [path.name for path in tmp_path.iterdir()] == ["codes.npy"]
+
+
+# What cannot take more rows
+
+
+def test_a_compressed_model_refuses_more_rows_and_keeps_what_it_knows():
+    small = fitted().compress(20)
+    before = small.transform(X)
+    for add in (lambda: small.partial_fit(X[:50]), lambda: small.merge(fitted()), lambda: fitted().merge(small)):
+        with pytest.raises(ValueError, match="not compressed since, can take more rows"):
+            add()
+    np.testing.assert_array_equal(small.transform(X), before)
+
+
+def test_a_model_that_was_fitted_exactly_refuses_more_rows():
+    model = KernelPCA(3).fit(X).set_params(approximation=20)
+    with pytest.raises(ValueError, match="only a model that was fitted with an approximation"):
+        model.partial_fit(X[:50])
+    assert model.decomposition_.points.shape == X.shape
+
+
+def test_a_seed_gives_the_same_model_from_memory_and_from_a_file(tmp_path):
+    np.save(tmp_path / "rows.npy", X)
+    for approximation in (40, RandomFourier(60)):
+        one, other = (
+            KernelPCA(4, kernel=Gaussian(1.5), approximation=approximation, random_state=0).fit(source)
+            for source in (X, tmp_path / "rows.npy")
+        )
+        np.testing.assert_allclose(other.transform(X), one.transform(X), atol=1e-9)

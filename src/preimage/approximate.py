@@ -7,7 +7,6 @@ Features F of the rows (n × r), their mean μ over all rows, and (F − 1μᵀ)
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
@@ -20,7 +19,7 @@ import scipy.sparse as sp
 from preimage import cores, progress, tiles
 from preimage.components import Components
 from preimage.decomposition import Decomposition, count_components
-from preimage.exceptions import PoorApproximationWarning
+from preimage.exceptions import PoorApproximationWarning, warn
 from preimage.expansion import Explicit
 from preimage.features import FeatureMap, Moments, NystromMap
 from preimage.fourier import FourierMap
@@ -237,11 +236,10 @@ def _warn_if_poor(values: np.ndarray, residuals: np.ndarray, missed: _Missed, m:
         return
     enough = int(np.ceil(m * (ratio[worst] / POOR) ** (0.5 / missed.rate())))
     few = min(max(enough, m + 1), missed.n)
-    warnings.warn(
+    warn(
         f"{m} landmarks are too few for component {worst + 1}: its residual is {np.sqrt(ratio[worst]):.0%} of its "
         f"eigenvalue. About {few} landmarks would do, or fewer components.",
         PoorApproximationWarning,
-        stacklevel=4,
     )
 
 

@@ -18,8 +18,9 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from preimage import cores, tiles
+from preimage.files import written
 
-__all__ = ["Chunks", "as_chunks", "is_streamed"]
+__all__ = ["Chunks", "as_chunks", "is_streamed", "save"]
 
 BLOCK = 8192  # rows a block at most
 
@@ -61,8 +62,11 @@ class Chunks:
         return sum(rows for rows, _ in sizes), sizes[0][1]
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-        """At most ``n_rows`` rows, drawn uniformly without replacement, in one walk and the order of the rows."""
-        chosen = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
+        """At most ``n_rows`` rows, drawn uniformly without replacement, in one walk and the order of the rows.
+
+        All of them take no draw, so that a seed gives a model of few rows the same numbers wherever they come from.
+        """
+        chosen = _drawn(self.shape[0], n_rows, rng)
         found, first = [], 0
         for block in self:
             inside = chosen[(chosen >= first) & (chosen < first + len(block))] - first
@@ -90,8 +94,11 @@ class ArrayChunks(Chunks):
             yield np.asarray(self.array[rows])
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-        chosen = np.sort(rng.choice(len(self.array), min(n_rows, len(self.array)), replace=False))
-        return check_array(self.array[chosen], dtype=[np.float64, np.float32])
+        return check_array(self.array[_drawn(len(self.array), n_rows, rng)], dtype=[np.float64, np.float32])
+
+
+def _drawn(n: int, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    return np.arange(n) if n <= n_rows else np.sort(rng.choice(n, n_rows, replace=False))
 
 
 def is_streamed(X) -> bool:
@@ -104,6 +111,19 @@ def as_chunks(X) -> Chunks:
     if isinstance(X, Chunks):
         return X
     return ArrayChunks(open_rows(X))
+
+
+def save(path: str | os.PathLike[str], blocks: Iterable[np.ndarray], shape: tuple[int, int], dtype) -> np.memmap:
+    """Blocks of rows as one .npy file, which appears when it is complete; returned as a memmap.
+
+    Every block is written as it comes, so that a full disk is an ``OSError``: pages of a memmap would end the process.
+    """
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    with written(path) as unfinished, unfinished.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for block in blocks:
+            file.write(np.ascontiguousarray(block, dtype=dtype).data)
+    return np.load(path, mmap_mode="r")
 
 
 def open_rows(X) -> np.ndarray:

@@ -6,7 +6,6 @@ Eigenpairs K̃uₖ = λₖuₖ give the unit axes Vₖ = Σᵢ αₖᵢ φ(xᵢ)
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 
 from preimage import tiles
 from preimage.eigen import Dense, Eigenpairs, Lanczos, as_solver
-from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning
+from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning, warn
 from preimage.expansion import Expansion, as_batch
 from preimage.kernels import Kernel, Precomputed
 from preimage.memory import Remembering
@@ -313,11 +312,10 @@ def count_components(values, n: int, scale: float, total_variance: float, n_comp
         reached = np.cumsum(values[:available]) >= n_components * total_variance
         return int(np.argmax(reached)) + 1 if reached.any() else available
     if available < n_components:
-        warnings.warn(
+        warn(
             f"{n_components} components were asked for, but this kernel finds only {available} in the data; "
             f"{available} are kept.",
             FewerComponentsWarning,
-            stacklevel=4,
         )
     return min(available, n_components)
 
@@ -339,12 +337,11 @@ def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: 
     # The sum of the sizes is the trace and twice the negative part; a part of that gives less than the whole share.
     size = -float(negative.sum())
     share = size / max(statistics.total_variance + 2 * size, size)
-    warnings.warn(
+    warn(
         f"the kernel matrix is indefinite: {extent}{len(negative)} of {n} eigenvalues are negative, {extent}"
         f"{share:.1%} of the spectrum by size, the lowest {negative.min() / spectrum.max():.2g} "
         "times the largest. They are left out; distances in feature space are then approximate.",
         IndefiniteKernelWarning,
-        stacklevel=3,
     )
 
 

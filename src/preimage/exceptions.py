@@ -1,5 +1,44 @@
 """Errors and warnings of this library's own, so that a caller can tell each kind by its class."""
 
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+PASSED_THROUGH = {"preimage", "sklearn", "joblib", "contextlib"}  # packages whose lines say nothing to a user
+
+
+_SILENCED: ContextVar[tuple[type[Warning], ...]] = ContextVar("silenced", default=())
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the user's line: the innermost frame outside this library and those that call it for the user."""
+    if issubclass(category, _SILENCED.get()):
+        return
+    frame = sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in PASSED_THROUGH:
+        frame = frame.f_back
+    place = frame.f_globals
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        place.get("__name__"),
+        place.setdefault("__warningregistry__", {}),
+    )
+
+
+@contextmanager
+def silenced(*categories: type[Warning]) -> Iterator[None]:
+    """No warnings of these kinds from this library meanwhile, in this thread only, whatever other threads do."""
+    token = _SILENCED.set(_SILENCED.get() + categories)
+    try:
+        yield
+    finally:
+        _SILENCED.reset(token)
+
 
 class PreimageWarning(UserWarning):
     """Something worth knowing about a result."""

@@ -77,13 +77,13 @@ class Nystrom:
             raise ValueError("an approximation needs the rows themselves: give a kernel, or take approximation=None.")
 
     def prepare(self, kernel: Kernel, X, rng: np.random.Generator) -> NystromMap:
-        """Choose landmarks among the rows of X."""
+        """Choose landmarks among the rows of X; the map has copies of them."""
         if self.is_given:
-            points = np.asarray(self.n_landmarks, dtype=X.dtype)
+            points = np.array(self.n_landmarks, dtype=X.dtype)
             if points.shape[1] != X.shape[1]:
                 raise ValueError(f"the landmarks have {points.shape[1]} columns, and the rows {X.shape[1]}.")
         elif self.n_landmarks >= X.shape[0]:
-            points = X[:]
+            points = X[:].copy()
         else:
             points = self.sampler.choose(kernel, X, int(self.n_landmarks), rng)
         return NystromMap.on(kernel, points)

@@ -11,7 +11,6 @@ The matrix K is stored where it fits, else recomputed by tiles, or it is FFᵀ f
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,9 +18,11 @@ from typing import Protocol
 import numpy as np
 
 from preimage import progress, tiles
-from preimage.exceptions import ConvergenceWarning
+from preimage.exceptions import ConvergenceWarning, warn
 from preimage.kernels import Kernel
 from preimage.operators import choose_storage
+
+OVERFLOW_IS_LOOKED_FOR = np.errstate(over="ignore", invalid="ignore")  # in the sums of every partition
 
 
 class Gram(Protocol):
@@ -86,6 +87,7 @@ class Features:
         return shares @ self.F
 
 
+@OVERFLOW_IS_LOOKED_FOR
 def gram(kernel: Kernel, X, storage: str = "auto") -> Stored | Tiled:
     """The kernel matrix of the rows of X, stored where half of the free memory holds it."""
     stored = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X), square=True) == "memory"
@@ -106,6 +108,11 @@ class Partition:
         """Compute the sums S from the labels alone."""
         self.sums = np.asarray(self.gram.product(self._indicator(self.labels, self.weights)), dtype=float)
         self._count()
+        if not all(np.isfinite(part).all() for part in (self.sums, self.masses, self.squares, self.total)):
+            raise ValueError(
+                "kernel values times weights are infinite or not numbers: bring the columns to a smaller scale (for "
+                "example with scikit-learn's StandardScaler), take a kernel that fits their scale, or smaller weights."
+            )
 
     def _indicator(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
         indicator = np.zeros((len(labels), self.k))
@@ -200,6 +207,7 @@ class Clustering:
         return float(self.history[-1])
 
 
+@OVERFLOW_IS_LOOKED_FOR
 def cluster(
     gram: Gram,
     weights: np.ndarray,
@@ -218,11 +226,10 @@ def cluster(
     best = min(map(run, range(len(starts))), key=lambda found: found.inertia)
     best.partition.sort()
     if not best.settled:
-        warnings.warn(
+        warn(
             f"kernel k-means stopped after {best.n_steps} steps and {len(best.history) - 1 - best.n_steps} moves while "
             "the inertia still fell: raise max_iter.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return best
 
@@ -308,6 +315,7 @@ def random(gram: Gram, weights: np.ndarray, k: int, rng: np.random.Generator) ->
     return _distances2(gram, rng.choice(len(weights), k, replace=False)).argmin(axis=1)
 
 
+@OVERFLOW_IS_LOOKED_FOR
 def is_single_point(gram: Gram) -> bool:
     """Whether all images are equal but for round-off."""
     scale = float(np.abs(gram.diagonal).max())

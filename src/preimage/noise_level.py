@@ -11,14 +11,13 @@ Three views, each blind where another sees:
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from math import comb
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from preimage.exceptions import NoiseLevelWarning
+from preimage.exceptions import NoiseLevelWarning, warn
 
 __all__ = ["NoiseLevel", "from_differences", "from_flat_patches", "from_spectrum", "noise_level"]
 
@@ -82,7 +81,7 @@ def noise_level(X, shape: tuple[int, ...] | None = None, *, random_state: int = 
     if shape is not None:
         found = _lower(found, from_differences(X, shape, random_state=random_state))
     if found.doubt:
-        warnings.warn(f"the noise level {found.sigma:.3g} is doubtful: {found.doubt}.", NoiseLevelWarning, stacklevel=2)
+        warn(f"the noise level {found.sigma:.3g} is doubtful: {found.doubt}.", NoiseLevelWarning)
     return found
 
 

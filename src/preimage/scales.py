@@ -14,7 +14,7 @@ mika       2d × mean variance of a coordinate, twice ``mean``          Mika et 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,28 +72,35 @@ def length_scale(X, rule: str | None = None) -> float:
 
 
 def resolve(kernel: Kernel, X) -> Kernel:
-    """The kernel with every rule replaced by its number for X, and every ``gamma`` of None by 1/d."""
+    """The kernel with every rule replaced by its number for X, and every ``gamma`` of None by 1/d.
+
+    A kernel that is no dataclass has no settings that are known here, and stays as it is.
+    """
     changes: dict[str, Any] = {}
-    for item in fields(kernel):  # type: ignore[arg-type]
-        value = getattr(kernel, item.name)
+    for name, value in _settings(kernel).items():
         if isinstance(value, Kernel):
-            changes[item.name] = resolve(value, X)
-        elif item.name == "length_scale" and (value is None or isinstance(value, str)):
-            changes[item.name] = length_scale(X, value)
-        elif item.name == "gamma" and value is None:
-            changes[item.name] = 1 / X.shape[1]
+            changes[name] = resolve(value, X)
+        elif _is_rule(name, value):
+            changes[name] = length_scale(X, value)
+        elif name == "gamma" and value is None:
+            changes[name] = 1 / X.shape[1]
     return replace(kernel, **changes) if changes else kernel  # type: ignore[type-var]
 
 
 def takes_rows(kernel: Kernel) -> bool:
     """Whether a rule is left that :func:`resolve` would ask of rows."""
-    values = [(item.name, getattr(kernel, item.name)) for item in fields(kernel)]  # type: ignore[arg-type]
     return any(
-        takes_rows(value)
-        if isinstance(value, Kernel)
-        else name == "length_scale" and (value is None or isinstance(value, str))
-        for name, value in values
+        takes_rows(value) if isinstance(value, Kernel) else _is_rule(name, value)
+        for name, value in _settings(kernel).items()
     )
+
+
+def _settings(kernel: Kernel) -> dict[str, Any]:
+    return {item.name: getattr(kernel, item.name) for item in fields(kernel)} if is_dataclass(kernel) else {}
+
+
+def _is_rule(name: str, value: Any) -> bool:
+    return name == "length_scale" and (value is None or isinstance(value, str))
 
 
 def _total_variance(X) -> float:

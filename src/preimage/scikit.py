@@ -86,7 +86,8 @@ def _read_classifier(model) -> Dual:
 def _read_ridge(model) -> Dual:
     gamma = 1 / model.X_fit_.shape[1] if model.gamma is None else model.gamma
     weights = np.atleast_2d(model.dual_coef_.T)
-    return Dual(_named_kernel(model, gamma), model.X_fit_, weights, np.zeros(len(weights)))
+    points = model.X_fit_.copy()  # it is the array that the model was fitted on
+    return Dual(_named_kernel(model, gamma), points, weights, np.zeros(len(weights)))
 
 
 def _read_process(model) -> Dual:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
@@ -14,13 +13,15 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import parallel
-from preimage.exceptions import NothingFoundWarning
+from preimage.exceptions import NothingFoundWarning, warn
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
+
+FLOATS = [np.float64, np.float32]
 
 
 class NestedParameters(BaseEstimator):
@@ -69,7 +70,7 @@ class KernelTransformerMixin(TransformerMixin):
     def _rows(self, X):
         """New rows, checked against those of the fit."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = read_rows(self, X, accept_sparse="csr", reset=False)
         check_kernel_takes(self.kernel_, X)
         return X
 
@@ -106,6 +107,35 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
     if separator:
         value = _replaced(getattr(owner, head), tail, value, full)
     return replace(owner, **{head: value})
+
+
+def read_rows(estimator: Any, X, **options: Any):
+    """Rows of floats by scikit-learn's ``validate_data``; where they have gaps, the error says what fills them."""
+    try:
+        return validate_data(estimator, X, dtype=FLOATS, **options)
+    except ValueError as error:
+        if "contains NaN" not in str(error):
+            raise
+        fitting = options.get("reset", True)
+        raise ValueError(f"Input X contains NaN. {_what_fills_gaps(estimator, fitting)}") from None
+
+
+def _what_fills_gaps(estimator: Any, fitting: bool) -> str:
+    name = type(estimator).__name__
+    if get_tags(estimator).input_tags.pairwise:
+        return "A kernel matrix must be complete."
+    if not fitting and hasattr(estimator, "impute"):
+        return f"{name}.impute fills the gaps of rows; its other methods take complete rows."
+    when = "is fitted on complete rows" if fitting else "takes complete rows"
+    return f"{name} {when}: leave out the others, or fill their gaps first, for example by KernelPCA.impute."
+
+
+def check_flags(estimator: Any, *names: str) -> None:
+    """Refuse settings that must be True or False and are not."""
+    for name in names:
+        value = getattr(estimator, name)
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name} must be True or False, not {value!r}.")
 
 
 def also_distributed(method: Callable) -> Callable:
@@ -171,11 +201,10 @@ def find_component_number(n_components: Any, kernel: Kernel, X, n_rows: int, cen
         return check_component_number(n_components, n_rows, center)
     found = parallel.parallel_analysis(X, kernel, random_state=rng).n_components
     if not found:
-        warnings.warn(
+        warn(
             "no component stands out of what independent columns would show; 1 is kept. Another kernel or scale may "
             "see more, or there is nothing but noise.",
             NothingFoundWarning,
-            stacklevel=5,
         )
     return max(found, 1) + (not center)  # without centring the first axis is spent on the mean
 
@@ -198,12 +227,19 @@ def check_kernel_matrix(matrix: np.ndarray) -> None:
         )
 
 
+def own_values(kernel: Kernel, X, diagonal=None) -> np.ndarray:
+    """k(x, x) for every row; those given where the kernel is precomputed, and cannot know them."""
+    if diagonal is None:
+        if isinstance(kernel, Precomputed):
+            raise ValueError("with a precomputed kernel this needs k(x, x) of every row: pass diagonal=.")
+        return kernel.diagonal(X)
+    values = np.asarray(diagonal)
+    if values.shape != (X.shape[0],):
+        raise ValueError(f"diagonal must hold one value per row, shape ({X.shape[0]},), not {values.shape}.")
+    return values
+
+
 def check_kernel_takes(kernel, X) -> None:
     """Refuse sparse rows where the kernel needs dense ones."""
     if sp.issparse(X) and not kernel.accepts_sparse:
         raise TypeError(f"{kernel!r} needs dense rows; convert the sparse matrix with X.toarray().")
-
-
-def warn(message: str, category: type[Warning]) -> None:
-    """A warning that points at the caller of the estimator's method."""
-    warnings.warn(message, category, stacklevel=3)

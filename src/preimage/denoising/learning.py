@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from preimage.denoising.saturation import Limits, Mending
 from preimage.denoising.stack import Plan, Stack
 from preimage.denoising.stage import Recipe
 from preimage.denoising.views import Images
-from preimage.exceptions import NoiseLevelWarning
+from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.kernels import Radial
 from preimage.noise import NoiseLaw
 
@@ -72,11 +71,10 @@ class Learner:
         trusted = limits.trusted(images, sigma) if limits else np.ones(images.shape[:-1], dtype=bool)
         useful, trusted = images[_most(trusted)], trusted[_most(trusted)]
         if len(useful) < 2:
-            warnings.warn(
+            warn(
                 "nearly all values are cut off at the ends of their range, so that nothing can be learnt from them and "
                 "they are left as they are: give clean examples.",
                 NoiseLevelWarning,
-                stacklevel=6,
             )
             return Stack(risk=sigma**2)
         judging, teaching = _split(useful.shape, rng)

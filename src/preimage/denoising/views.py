@@ -7,7 +7,6 @@ numbers, one a *place*: all of an image (:class:`Whole`), or the surroundings of
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -15,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from preimage.decomposition import Decomposition, fit
-from preimage.exceptions import FewerComponentsWarning
+from preimage.exceptions import FewerComponentsWarning, silenced
 from preimage.kernels import Radial
 from preimage.scales import resolve
 
@@ -89,8 +88,7 @@ class Coded:
         """Kernel PCA of what is seen of some of the images."""
         rows = whole.reader(maps)(rng.permutation(len(maps[0]))[:POINTS])
         ruled: Any = replace(kernel, length_scale="mika") if kernel.length_scale is None else kernel  # type: ignore
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FewerComponentsWarning)  # few rows have fewer
+        with silenced(FewerComponentsWarning):  # few rows have fewer
             return cls(whole, fit(resolve(ruled, rows), rows, min(CODES, len(rows) - 1), rng=rng))
 
     def places(self, shape):

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from preimage.approximate import Approximate, Spectral
 from preimage.distributed import cluster
 from preimage.distributed.rows import checked, checked_block, floating
-from preimage.exceptions import NothingFilteredWarning
-from preimage.validation import warn
+from preimage.exceptions import NothingFilteredWarning, warn
 
 ONE_NUMBER = {"predict": np.dtype(np.int64), "score_samples": None}  # methods that say one number a row, and its type
 

@@ -88,7 +88,7 @@ def fit_exact(estimator, rows: Rows, rng: np.random.Generator) -> None:
 
     The fitted model holds all rows, because its axes are expansions over them.
     """
-    kernel = kernels.as_kernel(estimator.kernel)
+    kernel = estimator._check_settings()
     if isinstance(kernel, kernels.Precomputed):
         raise ValueError("a precomputed kernel matrix must be in memory: give a kernel and the rows themselves.")
     automatic = isinstance(estimator.solver, str) and estimator.solver == "auto"
@@ -96,7 +96,6 @@ def fit_exact(estimator, rows: Rows, rng: np.random.Generator) -> None:
     solver = few if automatic else eigen.as_solver_object(estimator.solver)
     if not isinstance(solver, BlockKrylov):
         raise ValueError(f"a kernel matrix on many machines needs solver=BlockKrylov(), not {solver!r}.")
-    estimator._check_way_back(kernel)
     X = rows[:]
     kernel = scales.resolve(kernel, X)
     wanted = validation.find_component_number(estimator.n_components, kernel, X, len(X), estimator.center, rng)

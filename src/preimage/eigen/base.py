@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from preimage import tiles
-from preimage.exceptions import ConvergenceWarning
+from preimage.exceptions import ConvergenceWarning, warn
 from preimage.operators import Symmetric
 
 
@@ -48,12 +47,11 @@ def report(
     residuals = _residuals(operator, values, vectors) if residuals is None else residuals[order]
     converged = len(values) >= (wanted or 0) and bool(np.all(residuals <= bound))
     if not converged:
-        warnings.warn(
+        warn(
             f"the eigensolver stopped before its tolerance: {len(values)} eigenpairs, residuals up to "
             f"{residuals.max(initial=0) / scale:.1e} of the largest eigenvalue. "
             "Allow more steps, or take solver='dense'.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     return Eigenpairs(values, vectors, residuals, converged, steps)
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from preimage import kernels, tiles, validation
 from preimage.denoising import Learner, Limits, Stack, Units, cut, small_patches
-from preimage.exceptions import NoiseLevelWarning
+from preimage.exceptions import NoiseLevelWarning, silenced, warn
 from preimage.kernels import Radial
 from preimage.kernels.base import is_number
 from preimage.noise import GaussianNoise, NoiseLaw, as_noise
 from preimage.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
 from preimage.persistence import Persistent
 
-FLOATS = [np.float64, np.float32]
 FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes
 FEWEST_POINTS, FEWEST_PATCHES = 1000, 20
 BYTES_A_POINT = 200  # of an image, while it is denoised
@@ -100,7 +97,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
         If it fails or is interrupted, the estimator stays as it was.
         """
         with validation.unchanged_on_failure(self):
-            X = validate_data(self, X, dtype=FLOATS, ensure_min_samples=2)
+            X = validation.read_rows(self, X, ensure_min_samples=2)
             images = X.reshape(-1, *_shape(self.geometry, X.shape[1]))
             if self.geometry is not None and len(images) < FEWEST_IMAGES:
                 self._learn(np.concatenate([cut(image) for image in images]), wholes=False, windows=True, anywhere=True)
@@ -112,11 +109,15 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
     def transform(self, X):
         """Rows without noise."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=FLOATS, reset=False)
+        X = validation.read_rows(self, X, reset=False)
         found, shape = np.empty_like(X), _shape(self.geometry, X.shape[1])
         for rows in tiles.row_blocks(len(X), BYTES_A_POINT * X.shape[1]):
             found[rows] = self._denoised(X[rows].reshape(-1, *shape)).reshape(-1, X.shape[1])
         return found
+
+    def denoise(self, X):
+        """The same as ``transform``, by the name that other estimators give to it."""
+        return self.transform(X)
 
     def denoise_image(self, image):
         """One image without noise, learned from itself: (height, width), or (height, width, channels) in colour.
@@ -229,7 +230,7 @@ def _floating(values, what: str, n_axes: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"{what} is an array of numbers with {' or '.join(map(str, n_axes))} axes.")
     if not np.isfinite(values).all():
         raise ValueError(f"{what} with NaN or infinite values cannot be denoised: fill them first.")
-    return values if values.dtype in FLOATS else values.astype(float)
+    return values if values.dtype in validation.FLOATS else values.astype(float)
 
 
 def _level(images: np.ndarray, geometry, limits: Limits | None) -> NoiseLevel:
@@ -244,19 +245,20 @@ def _level(images: np.ndarray, geometry, limits: Limits | None) -> NoiseLevel:
 
 
 def _warn_of_doubtful(sigma: float, images: np.ndarray, geometry, limits: Limits | None) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoiseLevelWarning)
+    with silenced(NoiseLevelWarning):
         level = _level(images, geometry, limits)
     if level.trusted and sigma > DOUBTFUL * level.high:
-        _warn(f"the data show noise of {level.sigma:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.")
+        warn(
+            f"the data show noise of {level.sigma:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",
+            NoiseLevelWarning,
+        )
 
 
 def _warn_of_tails(removed: np.ndarray) -> None:
     """Warn where what was removed has heavier tails than Gaussian noise."""
     square = float(np.mean(np.square(removed), dtype=float))
     if square > 0 and float(np.mean(removed.astype(float) ** 4)) / square**2 - 3 > HEAVY_TAILS:
-        _warn("what was removed has heavier tails than Gaussian noise, for which clean examples would be needed.")
-
-
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, NoiseLevelWarning, stacklevel=5)
+        warn(
+            "what was removed has heavier tails than Gaussian noise, for which clean examples would be needed.",
+            NoiseLevelWarning,
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from preimage import tiles, validation
 from preimage.activations import as_activation
@@ -23,7 +23,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
 
     * ``denoise(X)`` *filters an input*: the projection, the activation and the linear map are undone in turn (eq. 4),
       and what the activation loses is taken from the input itself, around the bottleneck of the components;
-    * ``inverse_transform(Z)`` *decodes a code*: there is no input to take anything from, and the nearest training code
+    * ``inverse_transform(X)`` *decodes a code*: there is no input to take anything from, and the nearest training code
       lends its point as an anchor (see :class:`preimage.invertible.Decoder`).
 
     Parameters
@@ -42,6 +42,9 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         Whether to subtract the training mean from the inputs first.
     random_state : int, RandomState, Generator or None
         Where weights and held-out rows come from.
+    copy_X : bool
+        Whether the model keeps a copy of the training rows, which ``inverse_transform`` takes its anchors from. If
+        False it keeps the array itself, which must not change from then on; rows of a memmap are never copied.
 
     Attributes
     ----------
@@ -64,7 +67,15 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
     _objects = {"activation": as_activation}
 
     def __init__(
-        self, n_components=None, *, activation="sine", n_features=None, ridge="auto", center=True, random_state=None
+        self,
+        n_components=None,
+        *,
+        activation="sine",
+        n_features=None,
+        ridge="auto",
+        center=True,
+        random_state=None,
+        copy_X=True,
     ):
         self.n_components = n_components
         self.activation = activation
@@ -72,11 +83,21 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         self.ridge = ridge
         self.center = center
         self.random_state = random_state
+        self.copy_X = copy_X
 
     def fit(self, X, y=None):
-        """Draw the features, find their principal components, and choose the ridge."""
+        """Draw the features, find their principal components, and choose the ridge.
+
+        If it fails or is interrupted, the estimator stays as it was.
+        """
+        with validation.unchanged_on_failure(self):
+            validation.check_flags(self, "center", "copy_X")
+            copy_X = bool(self.copy_X) and not isinstance(X, np.memmap)
+            self._fit(validation.read_rows(self, X, ensure_min_samples=2, copy=copy_X))
+        return self
+
+    def _fit(self, X: np.ndarray) -> None:
         activation = as_activation(self.activation)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         rng = validation.generator(self.random_state)
         n_components = validation.check_component_number(self.n_components, X.shape[0], center=True)
         n_features, ridge = self._sizes(X.shape[1])
@@ -92,7 +113,6 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         self.eigenvalues_ = fitted.components.eigenvalues
         self.explained_variance_ratio_ = self.eigenvalues_ / fitted.components.total
         self.n_components_ = len(self.eigenvalues_)
-        return self
 
     def transform(self, X):
         """Codes of the rows: the components of their features."""
@@ -102,13 +122,13 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         """The rows filtered: the three steps undone with the bypass of the rows themselves."""
         return self._by_rows(self._rows(X), lambda X: self.map_.filter(X))
 
-    def inverse_transform(self, Z):
-        """Points for rows of codes, with no input to take a bypass from."""
+    def inverse_transform(self, X):
+        """Points for rows X of codes, with no input to take a bypass from."""
         check_is_fitted(self)
-        Z = check_array(Z, dtype=[np.float64, np.float32], input_name="Z")
-        if Z.shape[1] != self.n_components_:
-            raise ValueError(f"Z has {Z.shape[1]} columns, but this model has {self.n_components_} components.")
-        return self._by_rows(Z, lambda Z: self._decoder(Z))
+        X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if X.shape[1] != self.n_components_:
+            raise ValueError(f"X has {X.shape[1]} columns, but this model has {self.n_components_} components.")
+        return self._by_rows(X, lambda Z: self._decoder(Z))
 
     def _sizes(self, d: int) -> tuple[int, float | None]:
         """The number of features, and the ridge or None where it is to be chosen."""
@@ -127,7 +147,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
 
     def _rows(self, X):
         check_is_fitted(self)
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return validation.read_rows(self, X, reset=False)
 
     @property
     def _n_features_out(self) -> int:

@@ -7,16 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
-from preimage import features, kernels, kmeans, preimages, scales, tiles, validation
+from preimage import chunks, features, kernels, kmeans, preimages, scales, tiles, validation
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
 from preimage.persistence import Persistent
 from preimage.preimages.base import Preimages
-
-FLOATS = [np.float64, np.float32]
 
 
 class KernelKMeans(
@@ -51,6 +49,10 @@ class KernelKMeans(
         landmarks.
     random_state : int, RandomState, Generator or None
         Where seeds and landmarks are drawn from.
+    copy_X : bool
+        Whether an exact model keeps a copy of the training rows (of the kernel matrix where it is precomputed). If
+        False it keeps the array itself, which must not change from then on. Rows of a memmap are never copied: an exact
+        model reads them where they are, and changes when the file does. Landmarks are always copied.
 
     Attributes
     ----------
@@ -90,6 +92,7 @@ class KernelKMeans(
         tol=1e-6,
         approximation=None,
         random_state=None,
+        copy_X=True,
     ):
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -99,6 +102,7 @@ class KernelKMeans(
         self.tol = tol
         self.approximation = approximation
         self.random_state = random_state
+        self.copy_X = copy_X
 
     @validation.also_distributed
     def fit(self, X, y=None, sample_weight=None):
@@ -107,7 +111,8 @@ class KernelKMeans(
         Rows of weight 0 have no part in it; they get the label of the nearest centroid.
         """
         with validation.unchanged_on_failure(self):
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+            copy_X = bool(self.copy_X) and self.approximation is None and not chunks.is_streamed(X)
+            X = validation.read_rows(self, X, accept_sparse="csr", ensure_min_samples=2, copy=copy_X)
             weights = sample_weights(sample_weight, X.shape[0])
             self._check(X, weights)
             self._fit(X, weights, validation.generator(self.random_state))
@@ -115,7 +120,7 @@ class KernelKMeans(
 
     def fit_predict(self, X, y=None, sample_weight=None):
         """The clusters of the training rows."""
-        return self.fit(X, sample_weight=sample_weight).labels_
+        return self.fit(X, sample_weight=sample_weight).labels_.copy()
 
     @validation.also_distributed
     def predict(self, X):
@@ -128,22 +133,19 @@ class KernelKMeans(
 
         With a precomputed kernel the values k(x, x) of the rows must be given as ``diagonal``.
         """
-        X = self._rows(X)
-        if isinstance(self.kernel_, Precomputed) and diagonal is None:
-            raise ValueError("transform with a precomputed kernel needs k(x, x) of every row: pass diagonal=.")
-        own = self.kernel_.diagonal(X) if diagonal is None else np.asarray(diagonal)
-        distances2 = self._relative_distances2(X) + own[:, None]
-        rounding = 32 * np.finfo(distances2.dtype).eps * (np.abs(own)[:, None] + self._norms2)
-        return np.sqrt(np.where(distances2 > rounding, distances2, 0))
+        return self._distances(self._rows(X), diagonal)
 
     def fit_transform(self, X, y=None, sample_weight=None):
         """Fit, and return the distances of the training rows to the centroids."""
-        diagonal = np.diagonal(X) if isinstance(self._object("kernel"), Precomputed) else None
+        diagonal = np.diagonal(np.asarray(X)) if isinstance(self._object("kernel"), Precomputed) else None
         return self.fit(X, sample_weight=sample_weight).transform(X, diagonal)
 
-    def score(self, X, y=None):
-        """Minus the sum of squared distances of the rows to their nearest centroids."""
-        return -float(np.square(self.transform(X).min(axis=1)).sum())
+    def score(self, X, y=None, diagonal=None):
+        """Minus the sum of squared distances of the rows to their nearest centroids.
+
+        With a precomputed kernel the values k(x, x) of the rows must be given as ``diagonal``.
+        """
+        return -float(np.square(self._distances(self._rows(X), diagonal).min(axis=1)).sum())
 
     def centroid_preimages(self, method="auto") -> Preimages:
         """Points of input space whose images are nearest to the centroids (Kwok & Tsang 2003, §4.2).
@@ -212,11 +214,18 @@ class KernelKMeans(
         self.inertia_ = float(self.inertia_history_[-1])
         self.n_iter_ = found.n_steps
 
+    def _distances(self, X, diagonal) -> np.ndarray:
+        own = validation.own_values(self.kernel_, X, diagonal)
+        distances2 = self._relative_distances2(X) + own[:, None]
+        rounding = 32 * np.finfo(distances2.dtype).eps * (np.abs(own)[:, None] + self._norms2)
+        return np.sqrt(np.where(distances2 > rounding, distances2, 0))
+
     def _relative_distances2(self, X) -> np.ndarray:
         """Squared distances to the centroids but for k(x, x), which is the same for all of them."""
         return self._norms2 - 2 * self.centroids_.inner(X).T
 
     def _check(self, X, weights: np.ndarray) -> None:
+        validation.check_flags(self, "copy_X")
         for name, value in (("n_clusters", self.n_clusters), ("n_init", self.n_init), ("max_iter", self.max_iter)):
             if not is_number(value) or value != int(value) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
@@ -239,7 +248,7 @@ class KernelKMeans(
         """The points given as ``init``."""
         if isinstance(kernel, Precomputed):
             raise ValueError('a precomputed kernel knows no points but its own: give init="k-means++" or "random".')
-        seeds = check_array(self.init, dtype=FLOATS, input_name="init")
+        seeds = check_array(self.init, dtype=validation.FLOATS, input_name="init")
         if seeds.shape != (self.n_clusters, points.shape[1]):
             raise ValueError(
                 f"init must hold one point a cluster, shape {(self.n_clusters, points.shape[1])}, not {seeds.shape}."
@@ -248,7 +257,7 @@ class KernelKMeans(
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_clusters
+        return len(self.centroids_)
 
 
 def _features(features_map, points) -> kmeans.Features:

@@ -7,15 +7,16 @@ from copy import copy
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import metadata_routing
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from preimage import chunks, decomposition, eigen, features, kernels, preimages, reduced, scales, validation
+from preimage import chunks, decomposition, eigen, features, kernels, preimages, reduced, scales, tiles, validation
 from preimage.approximate import Approximate
 from preimage.decomposition import Decomposition, Exact, Projection
 from preimage.estimators.streaming import StreamingMixin
 from preimage.estimators.way_back import WayBackMixin
 from preimage.expansion import Expansion
-from preimage.kernels import Precomputed
+from preimage.fourier import RandomFourier
+from preimage.kernels import Kernel, Precomputed
 from preimage.persistence import Persistent
 
 
@@ -27,7 +28,13 @@ class KernelPCA(
     validation.KernelTransformerMixin,
     validation.NestedParameters,
 ):
-    """Kernel principal component analysis with a way back.
+    """Kernel principal component analysis with pre-images.
+
+    Two methods lead back to input space, and by default they take different ways: ``inverse_transform`` decodes a code
+    with no input to look at, and ``denoise`` knows the noisy row itself, which is near the answer. With
+    ``preimage="auto"`` each takes the method that serves it best (:func:`preimage.preimages.choose`), so that
+    ``denoise(X)`` is not ``inverse_transform(transform(X))``. A method given by name or object serves both; iterative
+    methods then still start at the noisy row in ``denoise``.
 
     Parameters
     ----------
@@ -37,8 +44,8 @@ class KernelPCA(
     kernel : kernel object, name, callable or "precomputed"
         See :mod:`preimage.kernels`. A callable takes two matrices and returns the matrix of values.
     approximation : None, int or approximation object
-        None is exact. A number of landmarks, or an object of :mod:`preimage.features`, makes time linear in the number
-        of rows and lets them come from files and streams.
+        None is exact. A number of landmarks, or an object of :mod:`preimage.features` such as ``Nystrom(points)`` with
+        landmarks of your own, makes time linear in the number of rows and lets them come from files and streams.
     solver : "auto", name or solver object
         See :mod:`preimage.eigen`.
     preimage : "auto", name or method object
@@ -47,6 +54,11 @@ class KernelPCA(
         Whether to centre in feature space.
     random_state : int, RandomState, Generator or None
         Where solvers and methods take their random numbers from.
+    copy_X : bool
+        Whether an exact model keeps a copy of the training rows (of the kernel matrix where it is precomputed). If
+        False it keeps the array itself, which must not change from then on. Rows of a memmap or of a file given by its
+        path are never copied: an exact model reads them where they are, and changes when the file does. What a model
+        with an approximation keeps is always copied.
 
     Attributes
     ----------
@@ -95,6 +107,7 @@ class KernelPCA(
         preimage="auto",
         center=True,
         random_state=None,
+        copy_X=True,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -103,13 +116,15 @@ class KernelPCA(
         self.preimage = preimage
         self.center = center
         self.random_state = random_state
+        self.copy_X = copy_X
 
     @validation.also_distributed
     def fit(self, X, y=None):
         """Find the leading components of the rows of X (of the kernel matrix X where it is precomputed).
 
         X is a matrix, dense or sparse, a memmap, the path of an .npy file, :class:`preimage.Chunks` or a Dask array;
-        chunks need an approximation. If it fails or is interrupted, the estimator stays as it was.
+        chunks need an approximation. An exact model of a memmap or a path goes on reading the file (see ``copy_X``). If
+        it fails or is interrupted, the estimator stays as it was.
         """
         self._fit(X)
         return self
@@ -128,10 +143,13 @@ class KernelPCA(
         Rows may come from a memmap, the path of an .npy file or :class:`preimage.Chunks`, and the codes of any rows may
         go to the .npy file ``out``, which is then returned as a memmap. For a Dask array the codes are a lazy one.
         """
-        if out is not None or chunks.is_streamed(X):
+        if chunks.is_streamed(X):
             return self._transform_stream(X, out)
-        X = self._rows(X)
-        return self.decomposition_.codes(X)
+        X, model = self._rows(X), self.decomposition_
+        if out is None:
+            return model.codes(X)
+        blocks = (model.codes(X[rows]) for rows in tiles.slices(X.shape[0], chunks.BLOCK))
+        return chunks.save(out, blocks, (X.shape[0], model.n_components), model.alphas.dtype)
 
     def project(self, X) -> Projection:
         """The projections Pφ(x) of the rows onto the subspace, mean included, as an expansion."""
@@ -145,9 +163,7 @@ class KernelPCA(
         With a precomputed kernel the values k(x, x) of the new rows must be given as ``diagonal``.
         """
         X = self._rows(X)
-        if isinstance(self.kernel_, Precomputed) and diagonal is None:
-            raise ValueError("score_samples with a precomputed kernel needs k(x, x) of every row: pass diagonal=.")
-        return -self.decomposition_.residual(X, diagonal)
+        return -self.decomposition_.residual(X, validation.own_values(self.kernel_, X, diagonal))
 
     def compress(self, n_points, *, method="auto") -> KernelPCA:
         """A fitted copy whose axes and mean are expansions over ``n_points`` points (Schölkopf et al. 1998, §4.3).
@@ -183,28 +199,37 @@ class KernelPCA(
 
     def _fit(self, X) -> None:
         with validation.unchanged_on_failure(self):
-            rng = validation.generator(self.random_state)
+            kernel, rng = self._check_settings(), validation.generator(self.random_state)
             if chunks.is_streamed(X) and (self.approximation is not None or isinstance(X, chunks.Chunks)):
                 self._fit_stream(X, rng)
                 return
-            X = validate_data(
-                self, chunks.open_rows(X), accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
-            )
+            copy_X = bool(self.copy_X) and self.approximation is None and not chunks.is_streamed(X)
+            X = validation.read_rows(self, chunks.open_rows(X), accept_sparse="csr", ensure_min_samples=2, copy=copy_X)
             if self.approximation is None:
-                self._fit_exact(X, rng)
+                self._fit_exact(X, kernel, rng)
             else:
                 self._fit_approximate(X, rng)
 
-    def _fit_exact(self, X, rng: np.random.Generator) -> None:
-        kernel = kernels.as_kernel(self.kernel)
+    def _fit_exact(self, X, kernel: Kernel, rng: np.random.Generator) -> None:
         validation.check_kernel_takes(kernel, X)
         if isinstance(kernel, Precomputed):
             validation.check_kernel_matrix(X)
-        eigen.as_solver(self.solver, X.shape[0], 1)
-        self._check_way_back(kernel)
         kernel = scales.resolve(kernel, X)
         n_components = validation.find_component_number(self.n_components, kernel, X, X.shape[0], self.center, rng)
         self._adopt(decomposition.fit(kernel, X, n_components, center=self.center, solver=self.solver, rng=rng), rng)
+
+    def _check_settings(self) -> Kernel:
+        """Refuse, before any work, settings that make no sense or do not go together; the kernel of those that do."""
+        validation.check_flags(self, "center", "copy_X")
+        kernel, approximation = kernels.as_kernel(self.kernel), features.as_approximation(self.approximation)
+        if approximation is not None:
+            approximation.check(kernel)
+        eigen.as_solver(self.solver, 2, 1)
+        self._check_way_back(kernel)
+        if isinstance(approximation, RandomFourier):
+            for task in ("decode", "denoise"):
+                preimages.refuse_explicit(self._method(kernel, task))
+        return kernel
 
     def _adopt(self, model: Decomposition, rng: np.random.Generator) -> None:
         self.decomposition_ = model
@@ -212,6 +237,7 @@ class KernelPCA(
         self.eigenvalues_ = model.eigenvalues
         self.explained_variance_ratio_ = model.explained_variance_ratio
         self.n_components_ = model.n_components
+        self.__dict__.pop("compression_errors_", None)
         if isinstance(model, Approximate):
             self.trace_error_ = model.trace_error
         elif hasattr(self, "trace_error_"):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from preimage import approximate, chunks, cores, features, kernels, preimages, scales, validation
+from preimage import approximate, chunks, cores, features, scales, validation
 from preimage.approximate import Approximate
 from preimage.decomposition import Decomposition
-from preimage.fourier import FourierMap, RandomFourier
+from preimage.fourier import FourierMap
+from preimage.kernels import Kernel
 
-FLOATS = [np.float64, np.float32]
 ENOUGH = 50_000  # rows of a stream from which landmarks and length scales are taken
 
 
@@ -40,8 +37,7 @@ class StreamingMixin:
     random_state: Any
     decomposition_: Decomposition
     n_features_in_: int
-    _check_way_back: Callable[[kernels.Kernel], None]
-    _method: Callable[[kernels.Kernel, str], preimages.Method]
+    _check_settings: Callable[[], Kernel]
     _adopt: Callable[[Decomposition, np.random.Generator], None]
 
     @available_if(_is_approximate)
@@ -49,13 +45,13 @@ class StreamingMixin:
         """Add rows that come once. The first rows fix the kernel's scale and the landmarks; give thousands of them.
 
         ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
-        :meth:`merge`.
+        :meth:`merge`. X may be a buffer that is filled anew for every call: what is kept of it is copied.
         """
         with validation.unchanged_on_failure(self):
             model, rng = getattr(self, "decomposition_", None), validation.generator(self.random_state)
-            known = isinstance(model, Approximate)
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=not known)
-            if isinstance(model, Approximate):
+            X = validation.read_rows(self, X, accept_sparse="csr", reset=model is None)
+            if model is not None:
+                model = _extensible(model)
                 seen = _moments(model)
                 moments = approximate.accumulate(model.features, [X], seen)
                 sample = _join(model.inputs, seen.n, X, X.shape[0], rng)
@@ -68,9 +64,7 @@ class StreamingMixin:
         """Add all rows that another estimator has seen through the same landmarks; as if one had seen them all."""
         check_is_fitted(self)
         check_is_fitted(other)
-        ours, theirs = self.decomposition_, other.decomposition_
-        if not (isinstance(ours, Approximate) and isinstance(theirs, Approximate)):
-            raise ValueError("only estimators that were fitted with an approximation can be merged.")
+        ours, theirs = _extensible(self.decomposition_), _extensible(other.decomposition_)
         if not ours.features.same_as(theirs.features):
             raise ValueError(
                 "the two estimators have different landmarks or kernels: fit both with the same Nystrom(points) and "
@@ -113,12 +107,9 @@ class StreamingMixin:
 
     def _prepare(self, X, rng: np.random.Generator, scaled_by=None):
         """The feature map for the rows of X; rules for length scales look at ``scaled_by`` where X is not at hand."""
-        approximation, kernel = features.as_approximation(self.approximation), kernels.as_kernel(self.kernel)
-        approximation.check(kernel)
+        kernel = self._check_settings()
         validation.check_kernel_takes(kernel, X)
-        self._check_way_back(kernel)
-        if isinstance(approximation, RandomFourier):
-            preimages.refuse_explicit(self._method(kernel, "denoise"))
+        approximation = features.as_approximation(self.approximation)
         return approximation.prepare(scales.resolve(kernel, X if scaled_by is None else scaled_by), X, rng)
 
     def _adopt_moments(self, feature_map, moments, sample, rng) -> None:
@@ -133,18 +124,24 @@ class StreamingMixin:
         rows, model = chunks.as_chunks(X), self.decomposition_
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {rows.shape[1]} features, but this model expects {self.n_features_in_}.")
-        shape = (rows.shape[0], model.n_components)
-        if out is None:
-            return _fill(np.empty(shape, dtype=model.alphas.dtype), rows, model)
-        target = Path(out)
-        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-        try:
-            _fill(np.lib.format.open_memmap(partial, "w+", dtype=model.alphas.dtype, shape=shape), rows, model).flush()
-            os.replace(partial, target)
-        finally:
-            with suppress(FileNotFoundError):
-                partial.unlink()
-        return np.load(target, mmap_mode="r")
+        shape, dtype = (rows.shape[0], model.n_components), model.alphas.dtype
+        if out is not None:
+            return chunks.save(out, (model.codes(block) for block in rows), shape, dtype)
+        codes, first = np.empty(shape, dtype=dtype), 0
+        for block in rows:
+            codes[first : first + len(block)] = model.codes(block)
+            first += len(block)
+        return codes
+
+
+def _extensible(model: Decomposition) -> Approximate:
+    """A model that can take more rows, because it has the moments of those that it has seen."""
+    if isinstance(model, Approximate):
+        return model
+    raise ValueError(
+        "only a model that was fitted with an approximation, and not compressed since, can take more rows; this one "
+        "keeps no moments of the rows it has seen. Add the rows before compressing, or call fit to start anew."
+    )
 
 
 def _moments(model: Approximate) -> features.Moments:
@@ -156,17 +153,9 @@ def _moments(model: Approximate) -> features.Moments:
     return model.moments
 
 
-def _fill(codes: np.ndarray, rows: chunks.Chunks, model: Decomposition):
-    first = 0
-    for block in rows:
-        codes[first : first + len(block)] = model.codes(block)
-        first += len(block)
-    return codes
-
-
 def _some(X, rng: np.random.Generator, n_rows: int = approximate.SAMPLE):
-    """At most ``n_rows`` of the rows, drawn uniformly."""
-    return X if X.shape[0] <= n_rows else X[np.sort(rng.choice(X.shape[0], n_rows, replace=False))]
+    """At most ``n_rows`` of the rows, drawn uniformly, as a copy."""
+    return X.copy() if X.shape[0] <= n_rows else X[np.sort(rng.choice(X.shape[0], n_rows, replace=False))]
 
 
 def _join(old, n_old: int, new, n_new: int, rng: np.random.Generator):

@@ -33,12 +33,12 @@ class WayBackMixin:
     _rows: Callable[[Any], Any]
 
     @validation.also_distributed
-    def inverse_transform(self, Z):
-        """Points of input space for rows of codes.
+    def inverse_transform(self, X):
+        """Points of input space for rows X of codes.
 
-        A code alone is decoded: no input is looked at. ``find_preimages(codes=Z)`` also says how it went.
+        A code alone is decoded: no input is looked at. ``find_preimages(codes=X)`` also says how it went.
         """
-        return self._decode(Z).points
+        return self._decode(X).points
 
     @validation.also_distributed
     def denoise(self, X, *, outlier_scale=None, n_rounds=10):

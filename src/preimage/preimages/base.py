@@ -7,7 +7,6 @@ runs it within the memory budget, and warns once of all rows that failed.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from preimage import tiles
-from preimage.exceptions import ConvergenceWarning
+from preimage.exceptions import ConvergenceWarning, warn
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, Precomputed
 
@@ -108,11 +107,10 @@ def closed_form(targets: Expansion, points: np.ndarray, converged: np.ndarray | 
 def warn_of_failures(converged: np.ndarray) -> None:
     """One warning where some rows failed."""
     if not converged.all():
-        warnings.warn(
+        warn(
             f"{np.sum(~converged)} of {len(converged)} pre-images did not converge; for them the best point found is "
             "returned. More steps or another method may help.",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 

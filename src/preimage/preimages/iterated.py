@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preimage.exceptions import ConvergenceWarning, silenced
 from preimage.expansion import Expansion
 from preimage.preimages.base import Preimages, dense_rows, nearest
 from preimage.preimages.descent import Descent
@@ -53,7 +54,8 @@ class Iterated:
     def _starts(targets: Expansion) -> np.ndarray:
         """The distance method's answer where the kernel has an inverse, else the nearest point of the expansion."""
         if hasattr(targets.kernel, "inverse"):
-            return Distance().prepare(targets, np.random.default_rng(0))(targets).points
+            with silenced(ConvergenceWarning):  # how it went in the end is what counts
+                return Distance().prepare(targets, np.random.default_rng(0))(targets).points
         return dense_rows(targets.points[nearest(targets, 1)[:, 0]])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_array
 from preimage import eigen, kernels, preimages, progress, scales, validation
 from preimage.eigen.mixed import Mixed
 from preimage.estimators import KernelPCA
-from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning
+from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning, silenced
 from preimage.noise_level import NoiseLevel, noise_level
 from preimage.preimages.base import refuse_precomputed
 from preimage.risk import Masked, Question, Risk, RiskEstimate, Sure
@@ -27,6 +26,7 @@ HELD_OUT, MOST_JUDGED = 0.25, 1000  # the share of the rows that judge, and the 
 FEWEST_ROWS, FEWEST_NUMBERS = (25, 50), 5000  # that judge in the first round; fewer rows where they are long
 FACTORS = tuple(2.0 ** (k / 2) for k in range(6))  # of the length scale by Kwok & Tsang's rule: c · 1, 2, 4, … 32
 MOST_COMPONENTS = 256
+SHOWN_BY_RISK = ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning  # warnings of poor settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def select(
     candidates = search.candidates(grid)
     table = _successive_halving(search, candidates, keep)
     best = clone(estimator).set_params(**table[0].params)
-    with _quiet():
+    with silenced(*SHOWN_BY_RISK):
         best.fit(X)
     return Selection(best, tuple(table), judged_by, noise)
 
@@ -156,8 +156,8 @@ class _Search:
         for params in combinations:
             families[_family(params)].append(params)
         for params in combinations:
-            _check_way_back(clone(self.estimator).set_params(**params))
-        with _quiet():
+            clone(self.estimator).set_params(**params)._check_settings()
+        with silenced(*SHOWN_BY_RISK):
             self.models = {family: self._fit(members) for family, members in families.items()}
         capped = [_capped(params, self.models[_family(params)].n_components_) for params in combinations]
         return [Candidate(params) for params in {_key(params): params for params in capped}.values()]
@@ -178,7 +178,7 @@ class _Search:
             family = _family(candidate.params)
             if self.risk.verb == "denoise" and family not in codes:
                 codes[family] = self.models[family].decomposition_.codes(question.rows)
-            with _quiet():
+            with silenced(*SHOWN_BY_RISK):
                 answers = self._answers(candidate.params, question, codes.get(family))
             found = RiskEstimate.of(question.judge(answers))
             judged.append(replace(candidate, risk=found.value, standard_error=found.standard_error, n_rows=n_rows))
@@ -259,25 +259,20 @@ def _default_grid(estimator: KernelPCA, X: np.ndarray) -> dict[str, Sequence]:
         grid["kernel__length_scale"] = [scales.length_scale(X, "mean") * factor for factor in FACTORS]
     steps = [step for k in range(9) for step in (2**k, 3 * 2**k // 2)]
     grid["n_components"] = sorted({step for step in steps if 1 <= step <= min(MOST_COMPONENTS, max(1, len(X) // 2))})
-    grid["preimage"] = [method for method in (preimages.Distance(), preimages.FixedPoint()) if _serves(method, kernel)]
+    methods = (preimages.Distance(), preimages.FixedPoint())
+    grid["preimage"] = [method for method in methods if _serves(method, estimator)]
     if not grid["preimage"]:
         grid["preimage"] = [estimator.preimage]
     return grid
 
 
-def _serves(method: preimages.Method, kernel: kernels.Kernel) -> bool:
+def _serves(method: preimages.Method, estimator: KernelPCA) -> bool:
+    """Whether a method goes with the estimator's kernel and approximation."""
     try:
-        method.check(kernel)
+        clone(estimator).set_params(preimage=method)._check_settings()
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _check_way_back(estimator: KernelPCA) -> None:
-    """Refuse, before any work, a method that the kernel cannot serve."""
-    automatic = isinstance(estimator.preimage, str) and estimator.preimage == "auto"
-    if not automatic:
-        preimages.as_method(estimator.preimage).check(kernels.as_kernel(estimator.kernel))
 
 
 def _is_way_back(name: str) -> bool:
@@ -306,12 +301,3 @@ def _key(params: dict) -> tuple:
 
 def _capped(params: dict, available: int) -> dict:
     return params | {"n_components": min(params["n_components"], available)} if _is_shared(params) else params
-
-
-class _quiet(warnings.catch_warnings):
-    """What settings that are bad anyway have to say is in their risk."""
-
-    def __enter__(self):
-        super().__enter__()
-        for category in (ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning):
-            warnings.simplefilter("ignore", category)

@@ -7,6 +7,7 @@ from sklearn.decomposition import PCA
 from helpers import KERNELS, assert_same_codes, centring, prescribed, rotation, rows, sparse_rows
 from preimage import decomposition
 from preimage.decomposition import fit
+from preimage.eigen import Dense
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning
 from preimage.expansion import Expansion
 from preimage.kernels import (
@@ -230,7 +231,7 @@ def test_a_fraction_asks_the_solver_for_more_until_it_is_reached():
     class Recording:
         def solve(self, operator, k, rng):
             asked.append(k)
-            return decomposition.Dense().solve(operator, k, rng)
+            return Dense().solve(operator, k, rng)
 
     model = fit(Gaussian(0.3), rows(200, 3), 0.9, solver=Recording())
     assert asked == [32, 64, 128, 199][: len(asked)] and len(asked) > 1

@@ -292,9 +292,9 @@ def count_components(values, residuals, n: int, scale: float, total_variance: fl
 def _round_off(values: np.ndarray, n: int, scale: float) -> float:
     """Eigenvalues that round-off alone can make: a few eps·λ₁ by LAPACK, and ‖E‖ by rounding the kernel values.
 
-    E has independent entries of up to eps/2 times the values' size, scale/n, so that ‖E‖ ≈ eps·scale/√(3n).
+    E has independent entries of a few eps times the values' size, scale/n, so that ‖E‖ is a few eps·scale/√n.
     """
-    return float(np.finfo(values.dtype).eps * max(ROUND_OFF * np.abs(values).max(), scale / np.sqrt(n)))
+    return float(np.finfo(values.dtype).eps * max(ROUND_OFF * np.abs(values).max(), 4 * scale / np.sqrt(n)))
 
 
 def _scale(statistics: GramStatistics) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import norm
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from preimage.eigen.base import Eigenpairs, check_count, report
+from preimage.eigen.base import Eigenpairs, check_count, report, round_off
 from preimage.eigen.dense import Dense
 from preimage.kernels.base import positive
 from preimage.operators import Symmetric
@@ -43,7 +43,7 @@ class Lanczos:
             values, vectors = eigsh(counted, k, which="LA", v0=start, tol=self.tol, maxiter=self.max_iter)
         except ArpackNoConvergence as stopped:
             values, vectors = stopped.eigenvalues, stopped.eigenvectors
-        tolerance = max(self.tol, 100 * n * np.finfo(operator.dtype).eps)
+        tolerance = max(self.tol, 10 * round_off(operator))
         bound = tolerance * scale * max(1, float(np.abs(values).max(initial=0)))
         return report(operator, scale * values, vectors, bound, counted.products + 1, wanted=k)
 

@@ -1,6 +1,6 @@
 """The suite as other processors would run it: under every core type of OpenBLAS that this processor supports.
 
-OpenBLAS rounds differently on every kind of processor; ``OPENBLAS_CORETYPE`` makes it take the kernels of an older one::
+OpenBLAS rounds differently on every kind of processor; ``OPENBLAS_CORETYPE`` makes it compute as on an older one::
 
     python tests/machines.py                          every core type, with 1 and 2 threads of BLAS each
     python tests/machines.py --other tests/test_x.py  the one core type that rounds most unlike this processor's own

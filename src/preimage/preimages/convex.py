@@ -24,17 +24,17 @@ class ConvexCombination:
         Points that may take part.
     tol : float
         The iteration ends when no weight moves by more than this.
-    max_steps : int
+    max_iter : int
         The most iterations.
     """
 
     n_neighbors: int = 20
     tol: float = 1e-9
-    max_steps: int = 2000
+    max_iter: int = 2000
 
     def __post_init__(self):
-        if self.n_neighbors < 1 or not self.tol > 0 or self.max_steps < 1:
-            raise ValueError("ConvexCombination needs n_neighbors ≥ 1, tol > 0 and max_steps ≥ 1.")
+        if self.n_neighbors < 1 or not self.tol > 0 or self.max_iter < 1:
+            raise ValueError("ConvexCombination needs n_neighbors ≥ 1, tol > 0 and max_iter ≥ 1.")
 
     def check(self, kernel: Kernel) -> None:
         """Any kernel will do, as long as the training inputs are known."""
@@ -61,21 +61,21 @@ class _ConvexMap:
         chosen = nearest(targets, self.method.n_neighbors, products)
         grams = np.stack([targets.kernel(self.points[row], self.points[row]) for row in chosen])
         weights, converged, steps = minimise_on_simplex(
-            grams, np.take_along_axis(products, chosen, axis=1), self.method.tol, self.method.max_steps
+            grams, np.take_along_axis(products, chosen, axis=1), self.method.tol, self.method.max_iter
         )
         return np.einsum("mk,mkd->md", weights, self.points[chosen]), converged, steps
 
 
-def minimise_on_simplex(grams, products, tol: float, max_steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def minimise_on_simplex(grams, products, tol: float, max_iter: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Minimise wᵀGw − 2wᵀs over w ≥ 0, Σw = 1 for a batch, by accelerated projected gradients with restarts."""
     m, k = products.shape
     steepest = np.maximum(np.linalg.eigvalsh(grams)[:, -1], np.finfo(grams.dtype).tiny)[:, None]
     weights = np.zeros((m, k), dtype=grams.dtype)
     weights[:, 0] = 1  # the nearest point alone
     ahead, momentum = weights, np.ones((m, 1), dtype=grams.dtype)
-    steps, moving = np.full(m, max_steps), np.ones(m, dtype=bool)
+    steps, moving = np.full(m, max_iter), np.ones(m, dtype=bool)
     tol = max(tol, 10 * float(np.finfo(grams.dtype).eps))
-    for step in range(1, max_steps + 1):
+    for step in range(1, max_iter + 1):
         gradient = np.einsum("mij,mj->mi", grams, ahead) - products
         new = project_on_simplex(ahead - gradient / steepest)
         change = new - weights

@@ -65,9 +65,8 @@ def oldest_python() -> str:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    pinned = [
-        re.sub(">=", "==", need) for need in project["dependencies"] if re.match("numpy|scipy|scikit-learn", need)
-    ]
+    deciding = [need for need in project["dependencies"] if re.match("numpy|scipy|scikit-learn", need)]
+    pinned = [need.replace(">=", "==") for need in deciding]
     python = ROOT / "build" / "oldest" / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", ROOT / "build" / "oldest"], check=True)

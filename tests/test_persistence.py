@@ -290,10 +290,18 @@ def test_a_field_that_an_older_version_lacked_takes_its_default():
 
 
 @pytest.mark.parametrize(
-    "name, old", [("BlockKrylov", "max_passes"), ("Lanczos", "max_restarts"), ("PowerDeflation", "max_steps")]
+    "name, old",
+    [
+        ("eigen.BlockKrylov", "max_passes"),
+        ("eigen.Lanczos", "max_restarts"),
+        ("eigen.PowerDeflation", "max_steps"),
+        ("preimages.FixedPoint", "max_steps"),
+        ("preimages.Gradient", "max_steps"),
+        ("preimages.ConvexCombination", "max_steps"),
+    ],
 )
 def test_a_field_that_has_another_name_since_is_found(name, old):
-    node = {"object": [f"eigen.{name}", {"tol": 1e-3, old: 7}]}
+    node = {"object": [name, {"tol": 1e-3, old: 7}]}
     assert Decoder([]).decode(node).max_iter == 7
 
 

@@ -5,20 +5,31 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 PYTEST := $(BIN)/python -m pytest
+NUMERICAL := $(foreach room,eigen block_krylov decomposition kernel_pca landmarks features fourier operators tiles triangle \
+	kernels expansion preimages kernel_kmeans invertible denoising denoiser reproducible,tests/test_$(room).py)
 # Extra arguments go through: make test ARGS="-k kernels"
 ARGS ?=
 
-.PHONY: demo test test-slow lint format bench lock clean
+.PHONY: demo test test-slow test-machines test-other lint format bench lock clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
 	@$(BIN)/preimage demo $(ARGS)
 
+# As many workers as cores, each with one thread of BLAS.
 test: $(READY)
-	@$(PYTEST) $(ARGS)
+	@OMP_NUM_THREADS=1 $(PYTEST) -n auto $(ARGS)
 
 test-slow: $(READY)
 	@$(PYTEST) -m slow $(ARGS)
+
+# Every core type of OpenBLAS that this processor runs, 1 and 2 threads; then the oldest numpy, scipy and scikit-learn.
+test-machines: $(READY)
+	@$(BIN)/python tests/machines.py $(ARGS)
+
+# The numerical tests under one core type that rounds unlike this processor's own.
+test-other: $(READY)
+	@$(BIN)/python tests/machines.py --other $(NUMERICAL) $(ARGS)
 
 lint: $(READY)
 	@$(BIN)/ruff check --quiet .

@@ -7,6 +7,7 @@ from sklearn.decomposition import PCA
 from helpers import KERNELS, assert_same_codes, centring, prescribed, rotation, rows, sparse_rows
 from preimage import decomposition
 from preimage.decomposition import fit
+from preimage.eigen import BlockKrylov, Dense
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning
 from preimage.expansion import Expansion
 from preimage.kernels import (
@@ -21,6 +22,7 @@ from preimage.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
+from preimage.operators import gram_operator
 
 POSITIVE = {name: kernel for name, kernel in KERNELS.items() if kernel.positive_definite}
 FEW = {
@@ -230,7 +232,7 @@ def test_a_fraction_asks_the_solver_for_more_until_it_is_reached():
     class Recording:
         def solve(self, operator, k, rng):
             asked.append(k)
-            return decomposition.Dense().solve(operator, k, rng)
+            return Dense().solve(operator, k, rng)
 
     model = fit(Gaussian(0.3), rows(200, 3), 0.9, solver=Recording())
     assert asked == [32, 64, 128, 199][: len(asked)] and len(asked) > 1
@@ -466,3 +468,55 @@ def test_a_positive_matrix_of_an_unknown_kernel_raises_no_alarm(kernel, full_spe
     model = fit(kernel, X, n_components)
     _, values, *_ = plain_fit(kernel, X)
     np.testing.assert_allclose(model.eigenvalues[:2], values[:2], rtol=1e-9)
+
+
+# Single precision
+
+
+SMOOTH = np.random.default_rng(0).random((800, 3)).astype("f4")
+
+
+@pytest.mark.parametrize("solver", ["dense", "block_krylov", "lanczos"])
+def test_single_precision_keeps_the_components_that_double_precision_keeps(solver):
+    """λ₄₀ is 2e-5 of λ₁: below n·eps, and far above what round-off makes."""
+    single, double = (fit(Gaussian(0.8), SMOOTH.astype(dtype), 40, solver=solver) for dtype in ("f4", "f8"))
+    assert single.n_components == double.n_components == 40
+    bound = 10 * np.finfo("f4").eps * double.eigenvalues[0] + double.residuals
+    assert np.all(np.abs(single.eigenvalues - double.eigenvalues) <= bound)
+
+
+@pytest.mark.parametrize("solver", ["dense", "block_krylov", "lanczos"])
+@pytest.mark.parametrize("offset", [0, 10])
+def test_round_off_of_single_precision_makes_no_component(solver, offset):
+    X = (rows(600, 4) + offset).astype("f4")
+    with pytest.warns(FewerComponentsWarning, match="finds only 4 above round-off"):
+        model = fit(Linear(), X, 12, solver=solver)
+    kernel_values = np.square(X.astype(float)).sum(axis=1).max()
+    bound = np.finfo("f4").eps * np.sqrt(600) * (model.eigenvalues[0] + kernel_values)
+    expected = np.linalg.svd(X - X.mean(axis=0, dtype=float), compute_uv=False) ** 2
+    np.testing.assert_allclose(model.eigenvalues, expected, atol=bound)
+
+
+def test_round_off_of_passes_in_single_precision_makes_no_component():
+    X = np.random.default_rng(0).standard_normal((700, 5))
+    with pytest.warns(FewerComponentsWarning, match="finds only 5 above round-off"):
+        model = fit(Linear(), X, 12, solver=BlockKrylov(storage="halves"))
+    np.testing.assert_allclose(model.eigenvalues, np.linalg.svd(X - X.mean(axis=0))[1] ** 2, rtol=1e-6)
+
+
+def test_centring_in_single_precision_leaves_no_mean_behind():
+    """Row means of 1e4 with an error of eps each would be an eigenvalue of n·eps·1e4."""
+    X = rows(400, 3, dtype="f4") + 100
+    operator, _ = gram_operator(Linear(), X, center=True, storage="square")
+    matrix = operator.dense()
+    np.testing.assert_array_equal(matrix, matrix.T)
+    K = X.astype(float) @ X.T.astype(float)
+    error = np.linalg.norm(matrix - centring(400) @ K @ centring(400), 2)
+    assert error <= np.finfo("f4").eps * np.sqrt(400) * K.max()
+
+
+@pytest.mark.parametrize("n", [5, 19, 51, 80, 128, 150])
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(1e-3), Precomputed()], ids=lambda kernel: type(kernel).__name__)
+def test_one_hot_rows_have_as_many_equal_components_as_asked_for(kernel, n):
+    model = fit(kernel, np.eye(n), 3)
+    np.testing.assert_allclose(model.eigenvalues, np.ones(3), rtol=1e-12)

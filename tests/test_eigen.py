@@ -2,6 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from helpers import centring, groups_of_equal, prescribed, rows
 from preimage import operators
@@ -201,10 +202,70 @@ def test_dense_answers_a_second_time():
     np.testing.assert_array_equal(first.values, second.values)
 
 
+# Repeated eigenvalues, where LAPACK's subset driver loses pairs
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("solver", [*SOLVERS.values(), Mixed()], ids=[*SOLVERS, "mixed"])
+def test_repeated_eigenvalues_are_all_found(solver, dtype):
+    for n in (*range(5, 60), 80, 128, 150):
+        for matrix in (np.eye(n), centring(n)):
+            pairs = solve(solver, Stored(matrix.astype(dtype)), 4)
+            bound = 10 * n * np.finfo("f4" if isinstance(solver, Mixed) else dtype).eps
+            np.testing.assert_allclose(pairs.values, np.ones(4), atol=bound)
+            np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(4), atol=bound)
+            np.testing.assert_allclose(matrix @ pairs.vectors, pairs.vectors, atol=bound)
+
+
+@pytest.mark.parametrize("lost", [1, 4], ids=["one", "all"])
+def test_dense_counts_pairs_and_leaves_the_matrix_as_it_was(monkeypatch, lost):
+    eigh = scipy.linalg.eigh
+
+    def forgetful(*args, **options):
+        values, vectors = eigh(*args, **options)
+        kept = len(values) - (lost if "subset_by_index" in options else 0)
+        return values[:kept], vectors[:, :kept]
+
+    monkeypatch.setattr(scipy.linalg, "eigh", forgetful)
+    A = prescribed(SPECTRA["geometric"])
+    operator = Stored(A.copy())
+    assert_leading_pairs(solve(Dense(), operator, 4), A, 4, 1e-12)
+    np.testing.assert_array_equal(operator.matrix, A)
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    "make, sentence",
+    [
+        (lambda: BlockKrylov(block_size=0), "block_size must be a whole number of at least 1, not 0"),
+        (lambda: BlockKrylov(block_size=2.5), "block_size must be a whole number of at least 1, not 2.5"),
+        (lambda: BlockKrylov(max_iter=0), "max_iter must be a whole number of at least 1, not 0"),
+        (lambda: BlockKrylov(max_iter=None), "max_iter must be a whole number of at least 1, not None"),
+        (lambda: BlockKrylov(tol=-1), "tol must be a positive finite number, not -1"),
+        (lambda: BlockKrylov(storage="memroy"), 'storage must be "auto", "memory", .* not \'memroy\''),
+        (lambda: Lanczos(tol=-1e-3), "tol must be a positive finite number, not -0.001"),
+        (lambda: Lanczos(max_iter=0), "max_iter must be a whole number of at least 1, not 0"),
+        (lambda: PowerDeflation(tol=0), "tol must be a positive finite number, not 0"),
+        (lambda: PowerDeflation(tol="small"), "tol must be a positive finite number, not 'small'"),
+        (lambda: PowerDeflation(max_iter=1.5), "max_iter must be a whole number of at least 1, not 1.5"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_when_the_solver_is_made(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()
+
+
+def test_settings_may_be_numpy_numbers_or_left_to_their_defaults():
+    assert BlockKrylov(np.int64(3), np.float32(1e-3), np.int32(5)).max_iter == 5
+    assert Lanczos(tol=0, max_iter=None) == Lanczos() and as_solver_object("block_krylov") == BlockKrylov()
+
+
 # Convergence
 
 
-@pytest.mark.parametrize("solver", [Lanczos(max_restarts=1), PowerDeflation(max_steps=3)], ids=["lanczos", "power"])
+@pytest.mark.parametrize("solver", [Lanczos(max_iter=1), PowerDeflation(max_iter=3)], ids=["lanczos", "power"])
 def test_too_few_steps_are_reported(solver):
     slow = prescribed(np.linspace(1, 0.9, 300))
     with pytest.warns(ConvergenceWarning, match=r"stopped before its tolerance: \d+ eigenpairs, .*solver='dense'"):

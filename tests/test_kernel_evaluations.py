@@ -21,7 +21,7 @@ from preimage.preimages import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::preimage.exceptions.ConvergenceWarning")
-ITERATED = [FixedPoint(), FixedPoint(max_steps=2), Gradient()]
+ITERATED = [FixedPoint(), FixedPoint(max_iter=2), Gradient()]
 ON_EXPANSIONS = [*ITERATED, Distance(), OneStep(), ConvexCombination(), Nearest()]
 METHODS = [*ON_EXPANSIONS, Learned(), Conformal()]
 N, M = 300, 40  # points, rows

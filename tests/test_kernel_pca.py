@@ -257,7 +257,7 @@ def test_get_params_lists_what_objects_hold():
         "kernel__right__length_scale": None,
         "kernel__right__nu": 2.5,
         "solver__tol": 1e-4,
-        "solver__max_restarts": None,
+        "solver__max_iter": None,
         "preimage__ridge": "auto",
     }
     assert expected.items() <= params.items()

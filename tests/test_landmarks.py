@@ -4,8 +4,8 @@ import scipy.sparse as sp
 from sklearn import config_context
 
 from helpers import rows
-from preimage import landmarks
-from preimage.kernels import Gaussian, Linear
+from preimage import KernelPCA, landmarks
+from preimage.kernels import Cosine, Gaussian, Linear, Polynomial, Sigmoid
 from preimage.landmarks import KMeans, RPCholesky, Uniform, pivots
 
 every_sampler = pytest.mark.parametrize("sampler", [Uniform(), KMeans(), RPCholesky()], ids=repr)
@@ -125,3 +125,32 @@ def test_sparse_rows():
         assert sampler.choose(Gaussian(1.0), X, 20, np.random.default_rng(0)).shape == (20, 30)
     with pytest.raises(TypeError, match="dense rows"):
         KMeans().choose(Gaussian(1.0), X, 20, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    "kernel, rank",
+    [(Cosine(), 4), (Linear(), 4), (Polynomial(0.3, 1.0, 2), 15)],
+    ids=["cosine", "linear", "polynomial"],
+)
+def test_pivoting_ends_where_the_rank_is_reached(kernel, rank, dtype):
+    for seed in range(12):
+        X = rows(60, 4, seed, dtype)
+        chosen = pivots(kernel, X, 30, np.random.default_rng(seed))
+        assert len(chosen) == rank == len(set(chosen))
+        missed = trace_error(kernel, X.astype(float), X[chosen].astype(float))
+        assert abs(missed) <= 1e3 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("approximation", [10, 100])
+def test_landmark_fits_explain_what_exact_fits_explain(approximation):
+    with pytest.raises(ValueError, match="there is no variance to decompose: check the data"):
+        KernelPCA(3, kernel="linear", approximation=approximation).fit(np.zeros((40, 3)))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_kernels_without_a_positive_diagonal_have_landmarks_too():
+    X, kernel = rows(60, 4), Sigmoid(1.0, -5.0)
+    assert RPCholesky().choose(kernel, 0.1 * X, 10, np.random.default_rng(0)).shape == (10, 4)
+    exact, few = (KernelPCA(3, kernel=kernel, approximation=m, random_state=0).fit(X) for m in (None, 60))
+    np.testing.assert_allclose(few.eigenvalues_, exact.eigenvalues_, rtol=0.05)

@@ -318,6 +318,22 @@ def test_a_field_that_an_older_version_lacked_takes_its_default():
     assert Decoder([]).decode(node) == Learned(ridge=0.5)
 
 
+@pytest.mark.parametrize(
+    "name, old",
+    [
+        ("eigen.BlockKrylov", "max_passes"),
+        ("eigen.Lanczos", "max_restarts"),
+        ("eigen.PowerDeflation", "max_steps"),
+        ("preimages.FixedPoint", "max_steps"),
+        ("preimages.Gradient", "max_steps"),
+        ("preimages.ConvexCombination", "max_steps"),
+    ],
+)
+def test_a_field_that_has_another_name_since_is_found(name, old):
+    node = {"object": [name, {"tol": 1e-3, old: 7}]}
+    assert Decoder([]).decode(node).max_iter == 7
+
+
 @pytest.mark.parametrize(("version", "sentence"), [(99, "update this library"), (0, "not known"), ("1", "not known")])
 def test_other_versions_are_refused_with_a_sentence(version, sentence, tmp_path):
     forge(tmp_path / "m.npz", lambda header: header | {"version": version})

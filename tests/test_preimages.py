@@ -261,7 +261,7 @@ def test_a_target_with_nothing_near_gives_the_best_point_and_one_warning(method)
 def test_a_row_that_cannot_progress_says_so_once_and_gives_a_point():
     targets = Expansion(Gaussian(1.0), points(), np.random.default_rng(1).dirichlet(np.ones(30), size=5))
     with pytest.warns(ConvergenceWarning, match="5 of 5 pre-images did not converge") as caught:
-        found = find_preimage(targets, FixedPoint(tol=1e-15, max_steps=1))
+        found = find_preimage(targets, FixedPoint(tol=1e-15, max_iter=1))
     assert len(caught) == 1
     assert not found.converged.any()
     assert np.isfinite(found.points).all()
@@ -341,7 +341,7 @@ def test_convex_combinations_find_a_planted_one_and_say_so_when_they_stop_early(
     assert found.converged.all()
     np.testing.assert_allclose(found.points, truth @ X, atol=1e-3)  # a gap of 1e-9 through a matrix of condition 1e4
     with pytest.warns(ConvergenceWarning, match="5 of 5"):
-        assert not find_preimage(targets, ConvexCombination(max_steps=1)).converged.any()
+        assert not find_preimage(targets, ConvexCombination(max_iter=1)).converged.any()
 
 
 def test_convex_weights_are_optimal_and_the_answer_stays_in_range():

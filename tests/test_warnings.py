@@ -30,7 +30,7 @@ CALLS = {
     "in a pipeline": lambda: make_pipeline(StandardScaler(), KernelPCA(2, kernel="linear")).fit(LINE),
     "poor landmarks": lambda: KernelPCA(20, kernel=Gaussian(0.3), approximation=30, random_state=0).fit(rows(600)),
     "indefinite": lambda: KernelPCA(2, kernel=Sigmoid(1.0, -1.0)).fit(X),
-    "solver": lambda: KernelPCA(3, kernel="precomputed", solver=PowerDeflation(max_steps=2)).fit(NEARLY_EQUAL),
+    "solver": lambda: KernelPCA(3, kernel="precomputed", solver=PowerDeflation(max_iter=2)).fit(NEARLY_EQUAL),
     "auto components": lambda: KernelPCA("auto", random_state=0).fit(NOISE),
     "nothing filtered": lambda: KernelPCA(kernel=Gaussian(1.0)).fit(X).denoise(X[:3] + 0.01),
     "k-means": lambda: KernelKMeans(5, max_iter=1, n_init=1, random_state=0).fit(rows(500, 3)),

@@ -108,7 +108,7 @@ def test_memory_stays_within_the_budget_and_none_is_kept(digits, method):
 
 def test_rows_that_fail_in_several_batches_give_one_warning(digits):
     train, clean = digits
-    kpca = KernelPCA(30, preimage=FixedPoint(tol=1e-14, max_steps=1)).fit(train)
+    kpca = KernelPCA(30, preimage=FixedPoint(tol=1e-14, max_iter=1)).fit(train)
     with config_context(working_memory=0.25), pytest.warns(ConvergenceWarning, match="100 of 100") as caught:
         kpca.denoise(clean)
     assert len(caught) == 1

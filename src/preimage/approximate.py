@@ -13,12 +13,12 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from preimage import cores, progress, tiles
 from preimage.components import Components
 from preimage.decomposition import Decomposition, count_components
+from preimage.eigen import lapack
 from preimage.exceptions import PoorApproximationWarning, warn
 from preimage.expansion import Explicit
 from preimage.features import FeatureMap, Moments, NystromMap
@@ -125,7 +125,8 @@ def _spectral(features: FourierMap, moments: Moments, sample, n_components, cent
     mean, scatter = (moments.mean, moments.scatter) if center else (np.zeros_like(moments.mean), moments.second())
     spectrum, axes = _leading(scatter, n_components)
     variance = moments.trace - moments.n * float(mean @ mean)
-    q = count_components(spectrum, moments.n, moments.trace, variance, n_components)
+    values = spectrum.astype(features.frequencies.dtype)
+    q = count_components(values, 0, moments.n, moments.trace, variance, n_components)
     return spectral_model(features, moments, sample, spectrum[:q], axes[:, :q], mean, variance)
 
 
@@ -158,9 +159,9 @@ def _on_landmarks(features: NystromMap, moments: Moments, sample, n_components, 
     spectrum, axes = _leading(scatter, n_components)
     missed = _Missed(features, sample, moments.n)
     variance = moments.trace - moments.n * (mean @ mean + (missed.mean() if center else 0.0))
-    q = count_components(spectrum, moments.n, moments.trace, variance, n_components)
-    values, axes = spectrum[:q].copy(), _fix_signs(features.root @ axes[:, :q], axes[:, :q])
     dtype = tiles.value_dtype(features.landmarks, features.landmarks)
+    q = count_components(spectrum.astype(dtype), 0, moments.n, moments.trace, variance, n_components)
+    values, axes = spectrum[:q].copy(), _fix_signs(features.root @ axes[:, :q], axes[:, :q])
     residuals = moments.n * np.sqrt(missed.residuals2(axes, mean))
     _warn_if_poor(values, residuals, missed, features.landmarks.shape[0])
     return Approximate(
@@ -182,12 +183,9 @@ def _on_landmarks(features: NystromMap, moments: Moments, sample, n_components, 
 
 def _leading(scatter: np.ndarray, n_components) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs in descending order: as many as were asked for by number, or all of them."""
-    m, few = len(scatter), isinstance(n_components, int) and n_components < len(scatter) // 4
-    wanted: dict[str, Any] = (
-        {"subset_by_index": (m - n_components, m - 1), "driver": "evr"} if few else {"driver": "evd"}
-    )
+    few = isinstance(n_components, int) and n_components < len(scatter) // 4
     with cores.single_threaded_blas():
-        spectrum, axes = scipy.linalg.eigh(scatter, check_finite=False, **wanted)
+        spectrum, axes = lapack.leading(scatter, n_components) if few else lapack.divide_and_conquer(scatter)
     return spectrum[::-1], axes[:, ::-1]
 
 

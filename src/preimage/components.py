@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
+
+from preimage.eigen import lapack
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,13 +24,13 @@ class Components:
         mean = features.mean(axis=0)
         centred = features - mean
         wide = centred.shape[1] > centred.shape[0]
-        values, vectors = scipy.linalg.eigh(centred @ centred.T if wide else centred.T @ centred, check_finite=False)
+        values, vectors = lapack.divide_and_conquer(centred @ centred.T if wide else centred.T @ centred)
         values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
         total = float(np.square(centred).sum(dtype=float))
         if not total > 0:
             raise ValueError("all rows are equal, so that there is no variance to decompose.")
         # With the covariance even directions of round-off have an axis, and with all of them nothing is lost.
-        available = int(np.sum(values > len(values) * np.finfo(values.dtype).eps * values[0])) if wide else len(values)
+        available = int(np.sum(values > 10 * np.finfo(values.dtype).eps * values[0])) if wide else len(values)
         q = _count(values[:available], total, n_components)
         axes = centred.T @ (vectors[:, :q] / np.sqrt(values[:q])) if wide else vectors[:, :q]
         largest = axes[np.abs(axes).argmax(axis=0), np.arange(q)]

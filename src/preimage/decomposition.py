@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from preimage import tiles
-from preimage.eigen import Dense, Eigenpairs, Lanczos, as_solver
+from preimage.eigen import Eigenpairs, Lanczos, as_solver
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning, warn
 from preimage.expansion import Expansion, as_batch
 from preimage.kernels import Kernel, Precomputed
@@ -21,6 +22,7 @@ from preimage.memory import Remembering
 from preimage.operators import GramStatistics, Symmetric, gram_operator, matrix_operator
 
 FULL_SPECTRUM = 2000  # up to so many rows the negative part of an unknown kernel's spectrum is computed whole
+ROUND_OFF = 10  # times eps: eigenvalues relative to the largest that LAPACK's errors reach
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,8 +254,9 @@ def fit(
         first = as_solver(solver, X.shape[0], _first_number(n_components, most), X.dtype)
         operator, statistics = gram(kernel, X, center=center, storage=storage or getattr(first, "storage", "auto"))
     pairs = _enough_pairs(operator, statistics, n_components, most, solver, rng)
-    scale = max(abs(statistics.trace), X.shape[0] * abs(statistics.grand_mean))
-    kept = count_components(pairs.values, X.shape[0], scale, statistics.total_variance, n_components)
+    kept = count_components(
+        pairs.values, pairs.residuals, X.shape[0], _scale(statistics), statistics.total_variance, n_components
+    )
     if not kernel.positive_definite:
         _warn_if_indefinite(operator, statistics, pairs, rng)
     values, vectors = pairs.values[:kept], pairs.vectors[:, :kept]
@@ -294,18 +297,20 @@ def _first_number(n_components, most: int) -> int:
     return min(32 if isinstance(n_components, float) else int(n_components), most)
 
 
-def count_components(values, n: int, scale: float, total_variance: float, n_components) -> int:
+def count_components(values, residuals, n: int, scale: float, total_variance: float, n_components) -> int:
     """How many components to keep: those that are not round-off, and no more than were asked for.
 
-    ``scale`` is the size of what was subtracted to centre: beside it, variance as small as round-off is none.
+    ``scale`` is the size of what was subtracted to centre: beside it, variance as small as round-off is none. A pair
+    whose residual exceeds its eigenvalue may belong to the eigenvalue 0.
     """
-    eps, largest = np.finfo(values.dtype).eps, float(values.max(initial=0))
-    if largest <= 10 * eps * scale:
+    largest = float(values.max(initial=0))
+    if largest <= ROUND_OFF * np.finfo(values.dtype).eps * scale:
         raise ValueError(
             "all rows are equal for this kernel, so that there is no variance to decompose: check the data and the "
             "kernel's parameters."
         )
-    available = int(np.sum(values > n * eps * largest))
+    uncertain = values <= np.maximum(residuals, _round_off(values, n, scale))
+    available = max(int(np.argmax(uncertain)), 1) if uncertain.any() else len(values)
     if n_components is None:
         return available
     if isinstance(n_components, float):
@@ -313,11 +318,24 @@ def count_components(values, n: int, scale: float, total_variance: float, n_comp
         return int(np.argmax(reached)) + 1 if reached.any() else available
     if available < n_components:
         warn(
-            f"{n_components} components were asked for, but this kernel finds only {available} in the data; "
+            f"{n_components} components were asked for, but this kernel finds only {available} above round-off; "
             f"{available} are kept.",
             FewerComponentsWarning,
         )
     return min(available, n_components)
+
+
+def _round_off(values: np.ndarray, n: int, scale: float) -> float:
+    """Eigenvalues that round-off alone can make: a few eps·λ₁ by LAPACK, and ‖E‖ by rounding the kernel values.
+
+    E has independent entries of a few eps times the values' size, scale/n, so that ‖E‖ is a few eps·scale/√n.
+    """
+    return float(np.finfo(values.dtype).eps * max(ROUND_OFF * np.abs(values).max(), 4 * scale / np.sqrt(n)))
+
+
+def _scale(statistics: GramStatistics) -> float:
+    """The size of the kernel values, times their number a row."""
+    return max(abs(statistics.trace), len(statistics.row_means) * abs(statistics.grand_mean))
 
 
 def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: Eigenpairs, rng) -> None:
@@ -326,12 +344,12 @@ def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: 
     if len(pairs.values) == n:
         spectrum = pairs.values
     elif n <= FULL_SPECTRUM:
-        spectrum = Dense().solve(operator, n, rng).values
+        spectrum = scipy.linalg.eigvalsh(operator.dense(), check_finite=False)
     else:
         largest, extent = float(pairs.values[0]), "at least "
         lowest = largest - Lanczos(tol=1e-4).solve(_Flipped(operator, largest), 6, rng).values
         spectrum = np.concatenate([pairs.values, lowest])
-    negative = spectrum[spectrum < -n * np.finfo(spectrum.dtype).eps * np.abs(spectrum).max()]
+    negative = spectrum[spectrum < -_round_off(spectrum, n, _scale(statistics))]
     if not negative.size:
         return
     # The sum of the sizes is the trace and twice the negative part; a part of that gives less than the whole share.

@@ -113,7 +113,13 @@ class NystromMap:
             if root is not None:
                 return cls(kernel, landmarks, root, True)
             values, vectors = scipy.linalg.eigh(gram, driver="evd", check_finite=False)
-        kept = values > len(values) * eps * values[-1]
+        if not values[-1] > 0:
+            raise ValueError(
+                "the kernel matrix of the landmarks has no positive eigenvalue, so that there is no variance to "
+                "decompose: check the data and the kernel's parameters."
+            )
+        # Rounding the kernel values moves eigenvalues by up to eps·tr K_ZZ/√m, LAPACK by a few eps of double precision.
+        kept = values > max(10 * np.finfo(float).eps * values[-1], eps * np.trace(gram) / np.sqrt(len(gram)))
         return cls(kernel, landmarks, (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1], False)
 
     @property

@@ -81,18 +81,23 @@ class RPCholesky:
         affordable = cores.working_bytes() / 4 / 8 / m
         n_rows = self.n_rows or int(max(4 * m, min(max(X.shape[0] / 20, QUICK / m), affordable)))
         if hasattr(X, "choose_pivots"):  # rows on many machines, which choose together
-            return X.choose_pivots(kernel, n_rows, m, rng, self.tol)
-        rows = Uniform().choose(kernel, X, n_rows, rng)
-        return rows[pivots(kernel, rows, min(m, rows.shape[0]), rng, self.tol)]
+            chosen = X.choose_pivots(kernel, n_rows, m, rng, self.tol)
+        else:
+            rows = Uniform().choose(kernel, X, n_rows, rng)
+            chosen = rows[pivots(kernel, rows, min(m, rows.shape[0]), rng, self.tol)]
+        # Where no k(x, x) is positive, which indefinite kernels allow, no row is better than another.
+        return chosen if chosen.shape[0] else Uniform().choose(kernel, X, m, rng)
 
 
 def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-13) -> np.ndarray:
     """Numbers of the rows that accelerated randomly pivoted Cholesky chooses (Epperly, Tropp & Webber 2024, alg. 2).
 
-    With G the columns of the partial factor, K ≈ GGᵀ, the residual diagonal is d = diag(K) − Σ G².
+    With G the columns of the partial factor, K ≈ GGᵀ, the residual diagonal is d = diag(K) − Σ G². They are fewer than
+    m where what is left is round-off.
     """
-    missing = np.asarray(kernel.diagonal(X), dtype=float).copy()
-    enough = tol * missing.sum()
+    missing = np.maximum(kernel.diagonal(X), 0).astype(float)
+    noise = round_off(X)
+    enough, floor = max(tol, noise) * missing.sum(), noise * missing.max(initial=0)
     G, chosen = np.empty((X.shape[0], m)), np.zeros(0, dtype=int)
     with cores.single_threaded_blas():  # many small steps between those that have threads of their own
         while len(chosen) < m and missing.sum() > enough:
@@ -100,7 +105,9 @@ def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-
             known = G[:, : len(chosen)]
             H = np.asarray(kernel(X[proposed], X[proposed]), dtype=float)
             H -= known[proposed] @ known[proposed].T
-            accepted = accepted_proposals(H, rng)[: m - len(chosen)]
+            accepted = accepted_proposals(H, rng, floor)[: m - len(chosen)]
+            if not accepted:
+                break
             new = proposed[accepted]
             columns = G[:, len(chosen) : len(chosen) + len(new)]
             _fill(columns, kernel, X, new, known, np.linalg.cholesky(H[np.ix_(accepted, accepted)]))
@@ -116,10 +123,18 @@ def block_size(m: int) -> int:
     return max(m // 5, 1)
 
 
-def accepted_proposals(H: np.ndarray, rng: np.random.Generator) -> list[int]:
-    """Proposals kept: each with the probability by which those kept before it have lowered its residual."""
+def round_off(X) -> float:
+    """What rounding kernel values leaves of a residual that is 0, relative to the values."""
+    return 10 * float(np.finfo(tiles.value_dtype(X, X)).eps)
+
+
+def accepted_proposals(H: np.ndarray, rng: np.random.Generator, floor: float) -> list[int]:
+    """Proposals kept: each with the probability by which those kept before it have lowered its residual.
+
+    None whose residual is below the floor of round-off; the first above it is always kept.
+    """
     H, first, accepted = H.copy(), H.diagonal().copy(), []
-    floor = 1e-12 * first.max(initial=0)
+    floor = max(floor, 1e-12 * first.max(initial=0))
     for j in range(len(H)):
         if H[j, j] > floor and rng.random() * first[j] < H[j, j]:
             accepted.append(j)

@@ -152,8 +152,7 @@ class Centred(Symmetric):
 
     def dense(self) -> np.ndarray:
         matrix = np.array(self.operator.dense())
-        row_means = matrix.mean(axis=0)
-        center_in_place(matrix, row_means, row_means.mean())
+        center_in_place(matrix)
         return matrix
 
 
@@ -163,8 +162,7 @@ class CentredStored(Centred):
     operator: Stored
 
     def dense(self) -> np.ndarray:
-        row_means = self.operator.matrix.mean(axis=0)
-        center_in_place(self.operator.matrix, row_means, row_means.mean())  # products stay what they were: HH = H
+        center_in_place(self.operator.matrix)  # products stay what they were: HH = H
         return self.operator.matrix
 
 
@@ -214,14 +212,21 @@ def inverse_root(matrix: np.ndarray) -> np.ndarray:
     return vectors[:, kept] / np.sqrt(values[kept])
 
 
-def center_in_place(matrix: np.ndarray, row_means: np.ndarray, grand_mean: float) -> None:
-    """Kᵢⱼ − rᵢ − rⱼ + s̄, by blocks of rows and without a second matrix."""
+def center_in_place(matrix: np.ndarray) -> None:
+    """Kᵢⱼ − (hᵢ + hⱼ) with h = r − s̄/2 in double precision, by blocks of rows and without a second matrix.
 
-    def centre(rows: slice) -> None:
-        matrix[rows] -= row_means[rows, None]
-        matrix[rows] -= (row_means - grand_mean).astype(matrix.dtype)
+    The sum is the same for both triangles, which so stay equal. Twice, because the means are rounded: an error of eps·r
+    that all entries of a row share would be an eigenvalue of the order of n·eps·r, while errors of single entries
+    add up to √n·eps·r.
+    """
+    for _ in range(2):
+        means = matrix.mean(axis=0, dtype=float)
+        halves = means - means.mean() / 2
 
-    cores.spread(centre, tiles.slices(matrix.shape[0], 128))
+        def centre(rows: slice, halves=halves) -> None:
+            matrix[rows] -= halves[rows, None] + halves
+
+        cores.spread(centre, tiles.slices(matrix.shape[0], 128))
 
 
 def choose_storage(storage: str, n: int, dtype, *, square: bool = False) -> str:

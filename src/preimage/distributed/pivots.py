@@ -16,7 +16,7 @@ import scipy.linalg
 
 from preimage import progress, tiles
 from preimage.distributed import cluster
-from preimage.landmarks import accepted_proposals, block_size
+from preimage.landmarks import accepted_proposals, block_size, round_off
 
 GROUPS = 32  # parts at most
 
@@ -34,11 +34,11 @@ class Factor:
     def start(cls, parts: list[np.ndarray], kernel) -> Factor:
         """Rows of which nothing is known yet."""
         X = np.concatenate(parts)
-        return cls(X, (), np.array(kernel.diagonal(X), dtype=float))
+        return cls(X, (), np.maximum(kernel.diagonal(X), 0).astype(float))
 
-    def total(self) -> float:
-        """The sum of the residual diagonal."""
-        return float(self.missing.sum())
+    def total(self) -> tuple[float, float, float]:
+        """The sum and the maximum of the residual diagonal, and the round-off of kernel values."""
+        return float(self.missing.sum()), float(self.missing.max(initial=0)), round_off(self.X)
 
     def at(self, levels: np.ndarray) -> Proposed:
         """The rows at which the running sum of the residual diagonal passes the levels."""
@@ -83,24 +83,26 @@ class New:
 def choose_pivots(kernel, parts: list, m: int, rng: np.random.Generator, tol: float) -> np.ndarray:
     """At most m landmarks among the rows of lazy parts (Epperly, Tropp & Webber 2024, alg. 2)."""
     parts = cluster.keep([_start(group, kernel, cluster.budget()) for group in _groups(parts)])
-    totals = np.array(cluster.compute(*map(_total, parts)))
+    totals, largest, noise = np.array(cluster.compute(*map(_total, parts))).T
     found: list[np.ndarray] = []
-    count, enough = 0, tol * totals.sum()
+    count, enough, floor = 0, max(tol, noise.max()) * totals.sum(), noise.max() * largest.max()
     while count < m and totals.sum() > enough:
         where, proposed = _propose(parts, totals, rng.random(block_size(m)))
         H = np.asarray(kernel(proposed.X, proposed.X), dtype=float) - proposed.columns.T @ proposed.columns
-        taken = accepted_proposals(H, rng)[: m - count]
+        taken = accepted_proposals(H, rng, floor)[: m - count]
+        if not taken:
+            break
         root = np.linalg.cholesky(H[np.ix_(taken, taken)])
         new = cluster.once(New(kernel, proposed.X[taken], proposed.columns[:, taken], root))
         owners = [proposed.numbers[taken][where[taken] == part] for part in range(len(parts))]
         parts = cluster.keep(
             [_extend(part, new, own, cluster.budget()) for part, own in zip(parts, owners, strict=True)]
         )
-        totals = np.array(cluster.compute(*map(_total, parts)))
+        totals = np.array(cluster.compute(*map(_total, parts)))[:, 0]
         found.append(proposed.X[taken])
         count += len(taken)
         progress.report("landmarks", count, m)
-    return np.concatenate(found)
+    return np.concatenate(found) if found else np.empty((0, 0))
 
 
 def _propose(parts: list, totals: np.ndarray, uniform: np.ndarray) -> tuple[np.ndarray, Proposed]:
@@ -131,7 +133,7 @@ def _start(parts: list[np.ndarray], kernel, working_memory: float) -> Factor:
 
 
 @dask.delayed(pure=False)
-def _total(part: Factor) -> float:
+def _total(part: Factor) -> tuple[float, float, float]:
     return part.total()
 
 

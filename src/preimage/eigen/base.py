@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Protocol
 
 import numpy as np
 import scipy.linalg
 
 from preimage import tiles
+from preimage.eigen import lapack
 from preimage.exceptions import ConvergenceWarning, warn
 from preimage.operators import Symmetric
 
@@ -25,6 +27,15 @@ class Eigenpairs:
     residuals: np.ndarray
     converged: bool
     steps: int
+
+
+def check_count(solver, name: str) -> None:
+    """Refuse a setting that is no whole number of at least 1; None where that is the default."""
+    value = getattr(solver, name)
+    if value is None and getattr(type(solver), name) is None:
+        return
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
 
 
 class Solver(Protocol):
@@ -65,7 +76,7 @@ def orthonormal(nearly: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def rayleigh_ritz(basis: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Eigenvalues (ascending), vectors and residuals of A within the space of orthonormal columns Q, from Q and AQ."""
     product = basis.T @ image
-    values, weights = scipy.linalg.eigh((product + product.T) / 2, check_finite=False)
+    values, weights = lapack.divide_and_conquer((product + product.T) / 2)
     vectors = basis @ weights
     return values, vectors, column_norms(image @ weights - vectors * values)
 

@@ -8,9 +8,19 @@ import numpy as np
 import scipy.linalg
 
 from preimage import cores, progress, tiles
-from preimage.eigen.base import Eigenpairs, column_norms, orthonormal, rayleigh_ritz, report
+from preimage.eigen import lapack
+from preimage.eigen.base import (
+    Eigenpairs,
+    check_count,
+    column_norms,
+    orthonormal,
+    rayleigh_ritz,
+    report,
+    round_off,
+)
 from preimage.eigen.dense import Dense
-from preimage.operators import Symmetric, Tiled
+from preimage.kernels.base import positive
+from preimage.operators import Symmetric, Tiled, choose_storage
 
 STEPS = 12  # blocks beyond the wanted vectors that the basis holds before it is restarted
 SINGLE = 1e-6  # the least tolerance for which passes in single precision are of use
@@ -32,9 +42,9 @@ class BlockKrylov:
         Columns a pass. By default k/2 where the matrix is stored, because several small blocks beat few large ones at
         equal products, and 2k where every pass computes the kernel anew, because then the columns are nearly free.
     tol : float, optional
-        Bound on the residuals ‖Au − λu‖ relative to λ₁: 1e-6, and 1e-5 in float32. The error of an eigenvalue is of
-        the order of its residual squared.
-    max_passes : int
+        Bound on the residuals ‖Au − λu‖ relative to λ₁: 1e-6, and 2e-6 in float32. The error of an eigenvalue is of
+        the order of its residual squared. Where λ itself is so small, its residual is at most λ/10 or round-off.
+    max_iter : int
         Products with a block before it gives up.
     storage : "auto", "memory", "halves" or "recompute"
         Whether one triangle of the kernel matrix is stored, or computed anew in every pass; "auto" stores it where it
@@ -44,33 +54,34 @@ class BlockKrylov:
 
     block_size: int | None = None
     tol: float | None = None
-    max_passes: int = 100
+    max_iter: int = 100
     storage: str = "auto"
 
     def __post_init__(self):
-        if self.block_size is not None and self.block_size < 1:
-            raise ValueError(f"block_size must be at least 1, not {self.block_size!r}.")
-        if self.max_passes < 1:
-            raise ValueError(f"max_passes must be at least 1, not {self.max_passes!r}.")
+        check_count(self, "block_size")
+        check_count(self, "max_iter")
+        if self.tol is not None:
+            positive("tol", self.tol)
+        choose_storage(self.storage, 1, float)  # knows the names
 
     def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
         n, width = operator.shape[0], self.block_size or _block_size(operator, k)
         if k + 2 * width >= n:  # the space would be the whole
             return Dense().solve(operator, k, rng)
-        tol = self.tol if self.tol is not None else (1e-6 if operator.dtype == np.float64 else 1e-5)
+        tol = self.tol if self.tol is not None else (1e-6 if operator.dtype == np.float64 else 2e-6)
         halves = operator.halves() if tol >= SINGLE else None
         with cores.single_threaded_blas():  # many small steps between the passes, which have threads of their own
             start = _start(operator, width, rng)
             if halves is not None:
                 pairs = self._solve_halves(*halves, k, start, tol, rng)
-                if pairs.residuals.max() <= tol * abs(pairs.values).max():
+                if _are_found(pairs, tol, operator):
                     return pairs
                 start = pairs.vectors  # not enough: on in double precision
             return self._solve(operator, k, start, tol, rng)
 
     def _solve_halves(self, high: Symmetric, low: Symmetric, k: int, start, tol: float, rng) -> Eigenpairs:
         """The space of the high half, and in it the eigenpairs of both: (H + L)V = VΛ + PRS + LV."""
-        space, steps = replace(self, max_passes=min(self.max_passes, PATIENCE))._grow(high, k, start, tol, rng)
+        space, steps = replace(self, max_iter=min(self.max_iter, PATIENCE))._grow(high, k, start, tol, rng)
         values, weights, _ = space.leading(k)
         vectors = space.vectors(weights)
         image = vectors * values + space.outside @ (space.R @ weights[-space.width :]) + low @ vectors
@@ -88,15 +99,15 @@ class BlockKrylov:
         n, width = start.shape
         space = _Space(operator, start, room=min(n, k + (STEPS + 1) * width))
         watch = _Multiplicity(width, tol)
-        for step in range(1, self.max_passes + 1):
+        for step in range(1, self.max_iter + 1):
             space.multiply()
             ritz = space.ritz(k)
             progress.report("eigenpairs", step)
-            if ritz is not None and ritz.residuals.max() <= tol * abs(ritz.values).max():
-                if watch.is_satisfied(ritz.values, step) or step == self.max_passes:
+            if ritz is not None and _are_found(ritz, tol, operator):
+                if watch.is_satisfied(ritz.values, step) or step == self.max_iter:
                     break
                 space.restart(k, rng.standard_normal((n, width)))
-            elif step < self.max_passes:
+            elif step < self.max_iter:
                 space.extend(k, rng)
         return space, step
 
@@ -105,6 +116,13 @@ class BlockKrylov:
 class _Ritz:
     values: np.ndarray
     residuals: np.ndarray
+
+
+def _are_found(pairs: _Ritz | Eigenpairs, tol: float, operator: Symmetric) -> bool:
+    """Whether residuals are at most tol·λ₁, and also a tenth of a smaller eigenvalue, unless they are round-off."""
+    largest = abs(pairs.values).max()
+    small = np.maximum(abs(pairs.values) / 10, round_off(operator) * largest)
+    return bool(np.all(pairs.residuals <= np.minimum(tol * largest, small)))
 
 
 class _Multiplicity:
@@ -156,8 +174,7 @@ class _Space:
     def leading(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The k largest Ritz values, their weights in the basis, and their residuals."""
         T = self.T[: self.size, : self.size]
-        first = max(self.size - k, 0)
-        values, weights = scipy.linalg.eigh(T, subset_by_index=(first, self.size - 1), check_finite=False)
+        values, weights = lapack.leading(T, min(k, self.size))
         residuals = column_norms(self.R @ weights[self.size - self.width :])
         return values, weights, residuals
 
@@ -210,7 +227,7 @@ class _Space:
         coupling = _inner(basis, block)
         block = _without(block, basis, coupling)
         P, R, order = scipy.linalg.qr(block, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
-        floor = 100 * np.finfo(block.dtype).eps * self.scale
+        floor = 10 * np.finfo(block.dtype).eps * self.scale
         rank = int(np.sum(np.abs(np.diagonal(R)) > floor))
         P, R = P[:, :rank], R[:rank, np.argsort(order)].astype(float)
         again = _inner(basis, P)  # once more, because P was small before it was made long
@@ -254,7 +271,7 @@ def _start(operator: Symmetric, width: int, rng: np.random.Generator) -> np.ndar
     features = operator.features(rows)
     if features is None:
         return block
-    values, axes = scipy.linalg.eigh((features.T @ features).astype(float), check_finite=False)
+    values, axes = lapack.divide_and_conquer((features.T @ features).astype(float))
     few = min(width, int(np.sum(values > 0)))
     leading = features @ (axes[:, -few:] / np.sqrt(values[-few:])).astype(features.dtype)
     block *= 0.03  # enough to find what the landmarks miss, and little beside what they find

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import scipy.linalg
 
 from preimage import tiles
+from preimage.eigen import lapack
 from preimage.eigen.base import Eigenpairs, report
 from preimage.operators import Symmetric
 
@@ -23,13 +23,12 @@ class Dense:
     storage: ClassVar[str] = "square"
 
     def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
-        matrix, n = operator.dense(), operator.shape[0]
+        matrix = operator.dense()
         diagonal = matrix.diagonal().copy()
         # The transpose of a C-ordered matrix is what LAPACK reads without copying. "U" of it is our lower triangle.
-        values, vectors = scipy.linalg.eigh(
-            matrix.T, lower=False, subset_by_index=(n - k, n - 1), driver="evr", overwrite_a=True, check_finite=False
-        )
+        pairs = lapack.subset(matrix.T, k, lower=False, overwrite=True)
         _restore_lower(matrix, diagonal)
+        values, vectors = pairs or lapack.divide_and_conquer(matrix, k)
         return report(matrix, values, vectors, bound=np.inf, steps=1)
 
 

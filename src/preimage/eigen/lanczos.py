@@ -8,8 +8,9 @@ import numpy as np
 from scipy.linalg import norm
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from preimage.eigen.base import Eigenpairs, report
+from preimage.eigen.base import Eigenpairs, check_count, report, round_off
 from preimage.eigen.dense import Dense
+from preimage.kernels.base import positive
 from preimage.operators import Symmetric
 
 
@@ -17,11 +18,17 @@ from preimage.operators import Symmetric
 class Lanczos:
     """ARPACK's restarted Lanczos iteration on products with the operator.
 
-    ``tol`` bounds the residual ‖Au − λu‖ relative to the eigenvalue; 0 asks for machine precision.
+    ``tol`` bounds the residual ‖Au − λu‖ relative to the eigenvalue; 0 asks for machine precision. ``max_iter`` bounds
+    the restarts; ARPACK's own limit is ten a row.
     """
 
     tol: float = 0.0
-    max_restarts: int | None = None
+    max_iter: int | None = None
+
+    def __post_init__(self):
+        check_count(self, "max_iter")
+        if self.tol != 0:
+            positive("tol", self.tol)
 
     def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
         n = operator.shape[0]
@@ -33,10 +40,10 @@ class Lanczos:
             return report(operator, np.zeros(k, operator.dtype), np.eye(n, k, dtype=operator.dtype), bound=0, steps=1)
         counted = _Scaled(operator, scale)
         try:
-            values, vectors = eigsh(counted, k, which="LA", v0=start, tol=self.tol, maxiter=self.max_restarts)
+            values, vectors = eigsh(counted, k, which="LA", v0=start, tol=self.tol, maxiter=self.max_iter)
         except ArpackNoConvergence as stopped:
             values, vectors = stopped.eigenvalues, stopped.eigenvectors
-        tolerance = max(self.tol, 100 * n * np.finfo(operator.dtype).eps)
+        tolerance = max(self.tol, 10 * round_off(operator))
         bound = tolerance * scale * max(1, float(np.abs(values).max(initial=0)))
         return report(operator, scale * values, vectors, bound, counted.products + 1, wanted=k)
 

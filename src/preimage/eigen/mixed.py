@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import scipy.linalg
 
+from preimage.eigen import lapack
 from preimage.eigen.base import Eigenpairs, orthonormal, rayleigh_ritz, report
 from preimage.eigen.dense import Dense
 from preimage.operators import Symmetric
@@ -26,11 +26,8 @@ class Mixed:
     storage: ClassVar[str] = Dense.storage
 
     def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
-        matrix, n = operator.dense(), operator.shape[0]
-        single, wanted = matrix.astype(np.float32), (n - k, n - 1)
-        values, vectors = scipy.linalg.eigh(
-            single, subset_by_index=wanted, driver="evr", overwrite_a=True, check_finite=False
-        )
+        matrix = operator.dense()
+        values, vectors = lapack.leading(matrix.astype(np.float32), k)
         if not values[0] > SEEN * values[-1]:
             return Dense().solve(operator, k, rng)
         basis, _ = orthonormal(vectors.astype(matrix.dtype))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import norm
 
-from preimage.eigen.base import Eigenpairs, report, round_off
+from preimage.eigen.base import Eigenpairs, check_count, report, round_off
+from preimage.kernels.base import positive
 from preimage.operators import Symmetric
 
 
@@ -16,11 +17,16 @@ class PowerDeflation:
     """Power iteration, one eigenvector at a time, each deflated from the operator (Schölkopf et al. 1998, §4.1).
 
     Slow where eigenvalues lie close together; a cross-check of the other solvers, sharing no code with them. An
-    eigenvalue that dominates by its size but is negative is deflated as well and left out.
+    eigenvalue that dominates by its size but is negative is deflated as well and left out. ``max_iter`` bounds the
+    products for one vector.
     """
 
     tol: float = 1e-10
-    max_steps: int = 10_000
+    max_iter: int = 10_000
+
+    def __post_init__(self):
+        check_count(self, "max_iter")
+        positive("tol", self.tol)
 
     def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
         n, steps = operator.shape[0], 0
@@ -46,7 +52,7 @@ class PowerDeflation:
         vector = _orthogonal_unit(rng.standard_normal(operator.shape[0]).astype(operator.dtype), basis)
         scale = max((abs(value) for value, _ in found), default=0.0)
         value = 0.0
-        for step in range(1, self.max_steps + 1):
+        for step in range(1, self.max_iter + 1):
             product = operator @ vector
             product -= basis @ (basis.T @ product)
             value = float(vector @ product)
@@ -54,7 +60,7 @@ class PowerDeflation:
             if norm(product - value * vector) <= self._tolerance(operator) * scale:
                 return value, vector, step
             vector = _orthogonal_unit(product, basis)
-        return value, vector, self.max_steps
+        return value, vector, self.max_iter
 
 
 def _orthogonal_unit(vector: np.ndarray, basis: np.ndarray) -> np.ndarray:

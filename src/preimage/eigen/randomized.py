@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
+from preimage.eigen import lapack
 from preimage.eigen.base import Eigenpairs, report
 from preimage.operators import Symmetric
 
@@ -30,6 +30,6 @@ class Randomized:
         basis = rng.standard_normal((n, min(n, k + self.oversampling))).astype(operator.dtype)
         for _ in range(products):
             basis = np.linalg.qr(operator @ basis)[0]
-        values, vectors = scipy.linalg.eigh(basis.T @ (operator @ basis))
+        values, vectors = lapack.divide_and_conquer(basis.T @ (operator @ basis))
         largest = np.argsort(np.abs(values))[::-1][:k]
         return report(operator, values[largest], basis @ vectors[:, largest], np.inf, products)

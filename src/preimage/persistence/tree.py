@@ -36,6 +36,7 @@ FORMER = {"_prepared"}  # attributes that older files hold and models no longer 
 ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 MOST_NODES = 10**6  # of a tree in which everything shared is counted as often as it is met
 LONGEST_WORDS = 1000
+RENAMED = dict.fromkeys(("max_passes", "max_restarts", "max_steps"), "max_iter")  # fields of files written before
 SPARSE = {found.__name__: found for found in (sp.csr_array, sp.csr_matrix)}
 
 
@@ -185,6 +186,7 @@ class Decoder:
         name, given = payload
         found = _class(name)
         known = {item.name: item for item in fields(found) if item.init} if is_dataclass(found) else {}
+        given = {RENAMED.get(key, key) if key not in known else key: node for key, node in given.items()}
         needed = {key for key, item in known.items() if item.default is MISSING and item.default_factory is MISSING}
         if not is_dataclass(found) or not needed <= set(given) <= set(known):
             raise ModelFileError(f"the fields {list(given)!r:.200} are not those of {name}.")

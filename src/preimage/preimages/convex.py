@@ -25,17 +25,17 @@ class ConvexCombination:
         Points that may take part.
     tol : float
         A row ends when its squared distance is known to be within about 2 tol k(x, x) of the least.
-    max_steps : int
+    max_iter : int
         The most iterations.
     """
 
     n_neighbors: int = 20
     tol: float = 1e-9
-    max_steps: int = 2000
+    max_iter: int = 2000
 
     def __post_init__(self):
-        if self.n_neighbors < 1 or not self.tol > 0 or self.max_steps < 1:
-            raise ValueError("ConvexCombination needs n_neighbors ≥ 1, tol > 0 and max_steps ≥ 1.")
+        if self.n_neighbors < 1 or not self.tol > 0 or self.max_iter < 1:
+            raise ValueError("ConvexCombination needs n_neighbors ≥ 1, tol > 0 and max_iter ≥ 1.")
 
     def check(self, kernel: Kernel) -> None:
         """Any kernel will do, as long as the training inputs are known."""
@@ -60,11 +60,11 @@ class _ConvexMap:
         chosen = nearest(targets, self.method.n_neighbors)
         grams = np.stack([targets.kernel(self.points[row], self.points[row]) for row in chosen])
         products = np.take_along_axis(targets.inner_points(), chosen, axis=1)
-        weights, converged, steps = minimise_on_simplex(grams, products, self.method.tol, self.method.max_steps)
+        weights, converged, steps = minimise_on_simplex(grams, products, self.method.tol, self.method.max_iter)
         return np.einsum("mk,mkd->md", weights.astype(grams.dtype), self.points[chosen]), converged, steps
 
 
-def minimise_on_simplex(grams, products, tol: float, max_steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def minimise_on_simplex(grams, products, tol: float, max_iter: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Minimise wᵀGw − 2wᵀs over w ≥ 0, Σw = 1 for a batch: (weights, converged, steps).
 
     The active sets of Lawson & Hanson (1974, ch. 23) with the sum as a constraint: the point with the least slope
@@ -80,13 +80,13 @@ def minimise_on_simplex(grams, products, tol: float, max_steps: int) -> tuple[np
     weights[:, 0] = 1  # the nearest point alone
     support, settled = weights > 0, np.ones(len(weights), dtype=bool)
     converged, steps, rows = ~settled, np.zeros(len(weights), dtype=int), np.arange(len(weights))
-    for step in range(max_steps + 1):
+    for step in range(max_iter + 1):
         slope = np.einsum("mij,mj->mi", grams[rows], weights[rows]) - products[rows]
         entering, gap = slope.argmin(axis=1), np.einsum("mi,mi->m", weights[rows], slope) - slope.min(axis=1)
         converged[rows] = gap <= enough[rows]
         moving = ~converged[rows] & ~(settled[rows] & support[rows, entering])
         rows, entering = rows[moving], entering[moving]
-        if not rows.size or step == max_steps:
+        if not rows.size or step == max_iter:
             break
         new = settled[rows]
         support[rows[new], entering[new]] = True

@@ -32,14 +32,14 @@ class Descent:
 
     memory: int = 0
     tol: float = 1e-6
-    max_steps: int = 100
+    max_iter: int = 100
     box: tuple[float, float] | None = None
 
     def run(self, objective: Objective, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """From the rows of Z to (points, values, converged, steps)."""
         Z = self._inside(np.array(Z))
         state = _State(objective, Z, self.memory)
-        for _ in range(self.max_steps):
+        for _ in range(self.max_iter):
             rows = np.flatnonzero(state.active)
             if not rows.size:
                 break

@@ -28,7 +28,7 @@ class FixedPoint:
     ----------
     tol : float
         A row stops when its step is shorter than this fraction of the data's spread.
-    max_steps : int
+    max_iter : int
         The most steps from one start.
     pull : float
         λ of an added λ‖z − z₀‖² that holds the answer near the given start (Abrahamsen & Hansen 2009).
@@ -37,13 +37,13 @@ class FixedPoint:
     """
 
     tol: float = 1e-5
-    max_steps: int = 200
+    max_iter: int = 200
     pull: float = 0.0
     memory: int = 4
 
     def __post_init__(self):
-        if not self.tol > 0 or self.max_steps < 1 or self.pull < 0 or self.memory < 0:
-            raise ValueError("FixedPoint needs tol > 0, max_steps ≥ 1, pull ≥ 0 and memory ≥ 0.")
+        if not self.tol > 0 or self.max_iter < 1 or self.pull < 0 or self.memory < 0:
+            raise ValueError("FixedPoint needs tol > 0, max_iter ≥ 1, pull ≥ 0 and memory ≥ 0.")
 
     def check(self, kernel: Kernel) -> None:
         """Distances or inner products with a derivative are needed."""
@@ -52,4 +52,4 @@ class FixedPoint:
 
     def prepare(self, model, rng: np.random.Generator) -> Iterated:
         """Nothing to prepare but the starts."""
-        return Iterated(Descent(self.memory, self.tol, self.max_steps), self.pull)
+        return Iterated(Descent(self.memory, self.tol, self.max_iter), self.pull)

@@ -24,7 +24,7 @@ class Gradient:
         Bounds of every coordinate, such as the range of a pixel.
     tol : float
         A row stops when its step is shorter than this fraction of the data's spread.
-    max_steps : int
+    max_iter : int
         The most steps from one start.
     memory : int
         How many past steps shape the next.
@@ -32,12 +32,12 @@ class Gradient:
 
     box: tuple[float, float] | None = None
     tol: float = 1e-6
-    max_steps: int = 300
+    max_iter: int = 300
     memory: int = 8
 
     def __post_init__(self):
-        if not self.tol > 0 or self.max_steps < 1 or self.memory < 1:
-            raise ValueError("Gradient needs tol > 0, max_steps ≥ 1 and memory ≥ 1.")
+        if not self.tol > 0 or self.max_iter < 1 or self.memory < 1:
+            raise ValueError("Gradient needs tol > 0, max_iter ≥ 1 and memory ≥ 1.")
         if self.box is not None:
             if not (len(self.box) == 2 and self.box[0] < self.box[1]):
                 raise ValueError(f"box must be None or (low, high) with low < high, not {self.box!r}.")
@@ -50,4 +50,4 @@ class Gradient:
 
     def prepare(self, model, rng: np.random.Generator) -> Iterated:
         """Nothing to prepare but the starts."""
-        return Iterated(Descent(self.memory, self.tol, self.max_steps, self.box))
+        return Iterated(Descent(self.memory, self.tol, self.max_iter, self.box))

@@ -72,7 +72,7 @@ class Greedy:
             Z[j], image = expansion.points[best], growth.image(best)
             if self.steps:
                 objective = _Gain(growth, Z[:j], length, gains[[best]])
-                z, _, _, _ = Descent(memory=4, max_steps=self.steps).run(objective, Z[j : j + 1])
+                z, _, _, _ = Descent(memory=4, max_iter=self.steps).run(objective, Z[j : j + 1])
                 moved = growth.image_of(z, Z[:j])
                 if np.square(growth.direction(moved)[1]).sum() > gains[best]:
                     Z[j], image = z[0], moved

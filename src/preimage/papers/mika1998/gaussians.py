@@ -20,8 +20,8 @@ SIGMAS = ("0.05", "0.1", "0.2", "0.4", "0.8")
 COMPONENTS = tuple(range(1, 10))
 PIECES = (*(f"{reading}-{sigma}" for reading in READINGS for sigma in SIGMAS), "variants")
 VARIANTS: dict[str, tuple[Any, float]] = {  # what else was tried for the row σ = 0.1: the iteration, the bandwidth
-    "the plain iteration": (FixedPoint(memory=0, max_steps=1000), 1.0),
-    "stopped after 20 steps": (FixedPoint(memory=0, max_steps=20), 1.0),
+    "the plain iteration": (FixedPoint(memory=0, max_iter=1000), 1.0),
+    "stopped after 20 steps": (FixedPoint(memory=0, max_iter=20), 1.0),
     "length scale × 0.9": (FixedPoint(), 0.9),
     "length scale × 0.71": (FixedPoint(), 0.71),
 }

@@ -1,0 +1,49 @@
+"""Fits of the main estimators on well-conditioned data; ``python reproducible.py FILE`` writes all their numbers."""
+
+import sys
+
+import numpy as np
+
+from preimage import Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA
+from preimage.eigen import BlockKrylov
+from preimage.features import Nystrom
+from preimage.fourier import RandomFourier
+from preimage.kernels import Gaussian
+
+KERNEL = Gaussian(4.0)
+MODELS = {
+    "dense": KernelPCA(6, kernel=KERNEL, solver="dense"),
+    "block_krylov": KernelPCA(6, kernel=KERNEL, solver=BlockKrylov(block_size=8, tol=1e-12)),
+    "lanczos": KernelPCA(6, kernel=KERNEL, solver="lanczos"),
+    "power": KernelPCA(6, kernel=KERNEL, solver="power"),
+    "nystrom": KernelPCA(6, kernel=KERNEL, approximation=Nystrom(40)),
+    "fourier": KernelPCA(6, kernel=KERNEL, approximation=RandomFourier(200)),
+}
+
+
+def rows(n: int, seed: int) -> np.ndarray:
+    """Rows with a variance of its own along every axis, so that eigenvalues lie well apart."""
+    return np.random.default_rng(seed).standard_normal((n, 5)) * [4.0, 3.0, 2.2, 1.6, 1.1]
+
+
+def numbers() -> dict[str, np.ndarray]:
+    """Eigenvalues, codes, labels and denoised rows by name."""
+    X, new, found = rows(220, 0), rows(30, 1), {}
+    for name, model in MODELS.items():
+        model.set_params(random_state=0).fit(X)
+        found[f"{name} eigenvalues"], found[f"{name} codes"] = model.eigenvalues_, model.transform(new)
+        method = {"preimage": "gradient"} if name == "fourier" else {}
+        found[f"{name} denoised"] = model.set_params(**method).denoise(new)
+    clusters = KernelKMeans(4, kernel=KERNEL, random_state=0).fit(X)
+    found |= {"k-means labels": clusters.labels_, "k-means inertia": np.array(clusters.inertia_)}
+    invertible = InvertibleKernelPCA(5, random_state=0).fit(X)
+    codes = invertible.transform(new)
+    found |= {"invertible codes": codes, "invertible rows": invertible.inverse_transform(codes)}
+    waves = np.sin(np.linspace(0, 3, 12) * np.arange(1, 5)[np.arange(120) % 4][:, None])
+    noisy = waves + 0.2 * np.random.default_rng(2).standard_normal(waves.shape)
+    found["denoiser rows"] = Denoiser(random_state=0).fit_transform(noisy)
+    return found
+
+
+if __name__ == "__main__":
+    np.savez(sys.argv[1], **numbers())

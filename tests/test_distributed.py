@@ -27,6 +27,7 @@ from preimage.exceptions import ClusterError
 from preimage.features import Nystrom, RandomFourier
 from preimage.kernels import Exponential, Gaussian, Linear
 from preimage.landmarks import KMeans, RPCholesky, Uniform
+from preimage.preimages import Learned
 
 X = s_curve(1200, random_state=0).X
 CHUNKS = {"even": (400, 400, 400), "uneven": (1, 799, 0, 37, 363), "one": (1200,)}
@@ -176,6 +177,17 @@ def test_clusters_are_those_of_one_machine(engine):
     assert found.inertia_ == pytest.approx(alone.inertia_, rel=1e-8)
     np.testing.assert_array_equal(found.predict(chunks).compute(), alone.predict(rows))
     np.testing.assert_allclose(found.transform(chunks).compute(), alone.transform(rows), atol=1e-7)
+
+
+def test_threads_that_answer_chunks_share_the_model_and_learn_its_way_back_once(monkeypatch):
+    prepared, plain = [], Learned.prepare
+    monkeypatch.setattr(Learned, "prepare", lambda *args: prepared.append(1) or plain(*args))
+    model = KernelPCA(4, approximation=40, preimage=Learned(), random_state=0).fit(X)
+    with dask.config.set(scheduler="threads", num_workers=4):
+        first, second = (model.denoise(spread(X, (100,) * 12)).compute() for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_allclose(first, model.denoise(X), atol=1e-9)
+    assert prepared == [1]
 
 
 def test_a_denoiser_cleans_chunks():

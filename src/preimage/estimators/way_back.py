@@ -38,7 +38,7 @@ class WayBackMixin:
 
         A code alone is decoded: no input is looked at. ``find_preimages(codes=X)`` also says how it went.
         """
-        return self._decode(X).points
+        return self._decode(X, "X").points
 
     @validation.also_distributed
     def denoise(self, X, *, outlier_scale=None, n_rounds=10):
@@ -76,7 +76,7 @@ class WayBackMixin:
         """
         if (X is None) == (codes is None):
             raise ValueError("give either the rows X, to denoise them, or codes=, to decode them.")
-        return self._denoise(X, outlier_scale, n_rounds) if codes is None else self._decode(codes)
+        return self._denoise(X, outlier_scale, n_rounds) if codes is None else self._decode(codes, "codes")
 
     @validation.also_distributed
     def impute(self, X, *, n_rounds=5):
@@ -140,12 +140,12 @@ class WayBackMixin:
             X = damp_outliers(self._filter("denoise"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
         return self._bring_back(self.decomposition_.codes(X), "denoise", starts=X)
 
-    def _decode(self, codes) -> Preimages:
+    def _decode(self, codes, name: str) -> Preimages:
         check_is_fitted(self)
-        codes = check_array(codes, dtype=[np.float64, np.float32], input_name="codes")
+        codes = check_array(codes, dtype=[np.float64, np.float32], input_name=name)
         if codes.shape[1] != self.n_components_:
             raise ValueError(
-                f"the codes have {codes.shape[1]} columns, but this model has {self.n_components_} components."
+                f"{name} has {codes.shape[1]} columns, but this model has {self.n_components_} components."
             )
         return self._bring_back(codes, "decode")
 

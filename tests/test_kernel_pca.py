@@ -523,9 +523,9 @@ def test_new_rows_must_have_the_width_of_the_training_rows():
             verb(rows(5, 4))
         with pytest.raises(ValueError, match="Input X contains NaN"):
             verb(NAN)
-    with pytest.raises(ValueError, match="X has 3 columns, but this model has 2 components"):
+    with pytest.raises(ValueError, match=r"ha(s|ve) 3 columns, but this model has 2 components"):
         model.inverse_transform(rows(5, 3))
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="contains NaN"):
         model.inverse_transform(np.full((2, 2), np.nan))
 
 

@@ -54,6 +54,15 @@ def test_a_warning_points_at_the_users_line_and_comes_once(call):
     assert warning.lineno in lines
 
 
+@pytest.mark.parametrize("outlier_scale", [None, 1.0])
+def test_rounds_that_fail_are_told_of_once(outlier_scale):
+    model, gappy = KernelPCA(2, preimage=FixedPoint(1e-15, 1)).fit(X), np.where(np.arange(3) == 1, np.nan, X)
+    for call in (lambda: model.impute(gappy), lambda: model.denoise(X, outlier_scale=outlier_scale)):
+        with pytest.warns(ConvergenceWarning, match="did not converge") as caught:
+            call()
+        assert len(caught) == 1
+
+
 def test_a_warning_about_a_dask_array_points_at_the_users_line():
     da = pytest.importorskip("dask.array")
     model = KernelPCA(kernel=Gaussian(1.0)).fit(X)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-PASSED_THROUGH = {"preimage", "sklearn", "joblib", "contextlib"}  # packages whose lines say nothing to a user
+PASSED_THROUGH = {"preimage", "sklearn", "joblib", "numpy", "contextlib"}  # packages whose lines say nothing to a user
 
 
 _SILENCED: ContextVar[tuple[type[Warning], ...]] = ContextVar("silenced", default=())

@@ -16,8 +16,10 @@ import numpy as np
 import scipy.linalg
 
 from preimage import tiles
+from preimage.exceptions import ConvergenceWarning, silenced
 
 FACTORS = 256  # at most so many factors in the Gaussian model that fills gaps first
+EARLIER = (ConvergenceWarning,)  # rounds before the last say nothing of how it went in the end
 Rows = Callable[[np.ndarray], np.ndarray]
 Factors = tuple[np.ndarray, np.ndarray, float]  # mean, loadings, noise variance
 
@@ -26,8 +28,9 @@ def fill_gaps(bring_back: Rows, X: np.ndarray, factors: Factors, n_rounds: int) 
     """Rows with NaN completed: first by the conditional mean of a Gaussian model, then by rounds of the way back."""
     missing = np.isnan(X)
     filled = conditional_means(X, factors)
-    for _ in range(n_rounds):
-        filled = np.where(missing, bring_back(filled), X)
+    for left in reversed(range(n_rounds)):
+        with silenced(*EARLIER if left else ()):
+            filled = np.where(missing, bring_back(filled), X)
     return filled
 
 
@@ -38,7 +41,8 @@ def damp_outliers(bring_back: Rows, X: np.ndarray, scale: float, n_rounds: int) 
     """
     trusted = X
     for _ in range(n_rounds):
-        answer = bring_back(trusted)
+        with silenced(*EARLIER):
+            answer = bring_back(trusted)
         misfit = np.abs(X - answer)
         scales = np.maximum(1.4826 * np.median(misfit, axis=1, keepdims=True), scale)
         trust = (scales**2 / (scales**2 + misfit**2)) ** 2

@@ -18,6 +18,7 @@ ROOMS = [
     "scales",
     "noise",
     "cores",
+    "memory",
     "grid",
     "tiles",
     "triangle",

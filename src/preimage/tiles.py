@@ -172,11 +172,14 @@ class Rows:
             return replace(self, X=self.X[part])
         return replace(self, X=self.X[part], given=self.given[part], halves=self.halves[part])
 
-    @np.errstate(over="ignore", invalid="ignore")  # what overflows is computed again
     def values(self, other: Rows, out: np.ndarray | None = None) -> np.ndarray:
         """Kernel values with other rows, in ``out`` or an array of our own."""
         if self.halves is None or other.halves is None:
             return _into(out, self.kernel(self.X, other.X))
+        return self._radial_values(other, out)
+
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is computed again
+    def _radial_values(self, other: Rows, out: np.ndarray | None) -> np.ndarray:
         values = self._products(other, out)
         if self is other:
             np.fill_diagonal(values, -np.inf)  # known already

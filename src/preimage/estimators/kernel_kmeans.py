@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from preimage import features, kernels, kmeans, preimages, scales, tiles, validation
+from preimage import cores, features, kernels, kmeans, preimages, scales, tiles, validation
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
@@ -51,6 +51,9 @@ class KernelKMeans(
         landmarks.
     random_state : int, RandomState, Generator or None
         Where seeds and landmarks are drawn from.
+    n_jobs : int or None
+        The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
 
     Attributes
     ----------
@@ -90,6 +93,7 @@ class KernelKMeans(
         tol=1e-6,
         approximation=None,
         random_state=None,
+        n_jobs=None,
     ):
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -99,6 +103,7 @@ class KernelKMeans(
         self.tol = tol
         self.approximation = approximation
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     @validation.also_distributed
     def fit(self, X, y=None, sample_weight=None):
@@ -151,7 +156,8 @@ class KernelKMeans(
         ``method`` is a name or object of :mod:`preimage.preimages`.
         """
         check_is_fitted(self)
-        return preimages.find_preimage(self.centroids_, method)
+        with cores.limited(self.n_jobs):
+            return preimages.find_preimage(self.centroids_, method)
 
     def _fit(self, X, weights: np.ndarray, rng: np.random.Generator) -> None:
         kept = np.flatnonzero(weights)

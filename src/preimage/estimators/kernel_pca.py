@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from preimage import chunks, decomposition, eigen, features, kernels, preimages, reduced, scales, validation
+from preimage import chunks, cores, decomposition, eigen, features, kernels, preimages, reduced, scales, validation
 from preimage.approximate import Approximate
 from preimage.decomposition import Decomposition, Exact, Projection
 from preimage.estimators.streaming import StreamingMixin
@@ -47,6 +47,9 @@ class KernelPCA(
         Whether to centre in feature space.
     random_state : int, RandomState, Generator or None
         Where solvers and methods take their random numbers from.
+    n_jobs : int or None
+        The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
 
     Attributes
     ----------
@@ -95,6 +98,7 @@ class KernelPCA(
         preimage="auto",
         center=True,
         random_state=None,
+        n_jobs=None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -103,6 +107,7 @@ class KernelPCA(
         self.preimage = preimage
         self.center = center
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     @validation.also_distributed
     def fit(self, X, y=None):
@@ -136,7 +141,8 @@ class KernelPCA(
     def project(self, X) -> Projection:
         """The projections Pφ(x) of the rows onto the subspace, mean included, as an expansion."""
         X = self._rows(X)
-        return self.decomposition_.expand(self.decomposition_.codes(X))
+        with cores.limited(self.n_jobs):
+            return self.decomposition_.expand(self.decomposition_.codes(X))
 
     @validation.also_distributed
     def score_samples(self, X, diagonal=None):
@@ -159,7 +165,8 @@ class KernelPCA(
         :class:`preimage.reduced.ReducedSet`; ``method`` is one of :mod:`preimage.reduced`.
         """
         check_is_fitted(self)
-        model, errors = reduced.compress(self.decomposition_, n_points, method=method)
+        with cores.limited(self.n_jobs):
+            model, errors = reduced.compress(self.decomposition_, n_points, method=method)
         small = copy(self)
         small._adopt(model, validation.generator(self.random_state))
         small.compression_errors_ = errors

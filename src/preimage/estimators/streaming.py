@@ -41,6 +41,7 @@ class StreamingMixin:
     decomposition_: Decomposition
     n_features_in_: int
     _check_way_back: Callable[[kernels.Kernel], None]
+    n_jobs: Any
     _method: Callable[[kernels.Kernel, str], preimages.Method]
     _adopt: Callable[[Decomposition, np.random.Generator], None]
 
@@ -51,7 +52,7 @@ class StreamingMixin:
         ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
         :meth:`merge`.
         """
-        with validation.unchanged_on_failure(self):
+        with validation.unchanged_on_failure(self), cores.limited(self.n_jobs):
             model, rng = getattr(self, "decomposition_", None), validation.generator(self.random_state)
             known = isinstance(model, Approximate)
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=not known)

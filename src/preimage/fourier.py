@@ -55,7 +55,7 @@ def orthogonal_directions(n: int, dim: int, rng: np.random.Generator) -> np.ndar
 
 
 def _orthogonal_block(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
-    """N ≤ dim orthonormal vectors, uniform among all such: the factor Q of normal draws with a positive diagonal of R."""
+    """N ≤ dim orthonormal vectors, uniform among all such: Q of normal draws QR, with a positive diagonal of R."""
     Q, R = np.linalg.qr(rng.standard_normal((dim, n)))
     return (Q * np.where(np.diagonal(R) < 0, -1, 1)).T
 

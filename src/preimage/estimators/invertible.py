@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from preimage import tiles, validation
+from preimage import cores, tiles, validation
 from preimage.activations import as_activation
 from preimage.components import Components
-from preimage.invertible import Decoder, InvertibleMap
+from preimage.invertible import COPIES, Decoder, InvertibleMap
 from preimage.kernels.base import is_number
 from preimage.persistence import Persistent
 
@@ -42,6 +42,9 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         Whether to subtract the training mean from the inputs first.
     random_state : int, RandomState, Generator or None
         Where weights and held-out rows come from.
+    n_jobs : int or None
+        The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
 
     Attributes
     ----------
@@ -64,7 +67,15 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
     _objects = {"activation": as_activation}
 
     def __init__(
-        self, n_components=None, *, activation="sine", n_features=None, ridge="auto", center=True, random_state=None
+        self,
+        n_components=None,
+        *,
+        activation="sine",
+        n_features=None,
+        ridge="auto",
+        center=True,
+        random_state=None,
+        n_jobs=None,
     ):
         self.n_components = n_components
         self.activation = activation
@@ -72,9 +83,18 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         self.ridge = ridge
         self.center = center
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(self, X, y=None):
-        """Draw the features, find their principal components, and choose the ridge."""
+        """Draw the features, find their principal components, and choose the ridge.
+
+        If it fails or is interrupted, the estimator stays as it was.
+        """
+        with validation.unchanged_on_failure(self), cores.limited(self.n_jobs):
+            self._fit(X)
+        return self
+
+    def _fit(self, X) -> None:
         activation = as_activation(self.activation)
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         rng = validation.generator(self.random_state)
@@ -88,11 +108,10 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         )
         if ridge is None:
             fitted = fitted.with_ridge(_best_ridge(fitted, X, features, rng))
-        self.map_, self.ridge_, self._decoder = fitted, fitted.ridge, Decoder.of(fitted, X)
+        self.map_, self.ridge_, self._decoder = fitted, fitted.ridge, Decoder.of(fitted, np.array(X))
         self.eigenvalues_ = fitted.components.eigenvalues
         self.explained_variance_ratio_ = self.eigenvalues_ / fitted.components.total
         self.n_components_ = len(self.eigenvalues_)
-        return self
 
     def transform(self, X):
         """Codes of the rows: the components of their features."""
@@ -108,7 +127,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         Z = check_array(Z, dtype=[np.float64, np.float32], input_name="Z")
         if Z.shape[1] != self.n_components_:
             raise ValueError(f"Z has {Z.shape[1]} columns, but this model has {self.n_components_} components.")
-        return self._by_rows(Z, lambda Z: self._decoder(Z))
+        return self._by_rows(Z, lambda Z: self._decoder(Z), self._decoder.row_bytes)
 
     def _sizes(self, d: int) -> tuple[int, float | None]:
         """The number of features, and the ridge or None where it is to be chosen."""
@@ -121,9 +140,11 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
             raise ValueError(f'ridge must be a number of at least 0 or "auto", not {self.ridge!r}.')
         return int(n_features), float(self.ridge)
 
-    def _by_rows(self, X, function) -> np.ndarray:
-        row_bytes = 6 * self.map_.offsets.nbytes
-        return np.concatenate([function(X[rows]) for rows in tiles.row_blocks(len(X), row_bytes)])
+    def _by_rows(self, X, function, row_bytes: float | None = None) -> np.ndarray:
+        """Answers for blocks of rows; ``row_bytes`` is what a row takes meanwhile (else a few sets of features)."""
+        blocks = tiles.row_blocks(len(X), row_bytes or COPIES * self.map_.offsets.nbytes)
+        with cores.limited(self.n_jobs):
+            return np.concatenate([function(X[rows]) for rows in blocks])
 
     def _rows(self, X):
         check_is_fitted(self)

@@ -19,6 +19,7 @@ ROOMS = [
     "scales",
     "noise",
     "cores",
+    "memory",
     "grid",
     "tiles",
     "triangle",

@@ -1,5 +1,7 @@
 """Random Fourier features, and kernel PCA on them."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -152,3 +154,25 @@ def test_what_random_features_cannot_do_gets_a_sentence():
         RandomFourier(10, "both")
     axes = KernelPCA(2, approximation=RandomFourier(20)).fit(X).components_
     assert np.isfinite(find_preimage(axes).points).all()
+
+
+def test_few_orthogonal_directions_of_many_columns_take_no_square_of_the_columns():
+    """10 of 3000 columns: 10 × 3000 numbers and not 3000 × 3000."""
+    tracemalloc.start()
+    try:
+        Q = orthogonal_directions(10, 3000, np.random.default_rng(0))
+        used = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert used < 8 * Q.nbytes
+    np.testing.assert_allclose(Q @ Q.T, np.eye(10), atol=1e-13)
+
+
+def test_a_part_of_a_block_is_uniform_too():
+    """First and second moments of the entries of a single vector and of two: E q = 0, E q² = 1/d, E q₁ᵢq₂ᵢ = 0."""
+    rng, d, n = np.random.default_rng(0), 5, 20_000
+    Q = np.stack([orthogonal_directions(2, d, rng) for _ in range(n)])
+    bound = 5 / np.sqrt(d * n)  # five standard deviations of a mean of entries, whose variance is 1/d
+    assert np.abs(Q.mean(axis=0)).max() < bound
+    np.testing.assert_allclose(np.square(Q).mean(axis=0), 1 / d, atol=bound)
+    assert np.abs((Q[:, 0] * Q[:, 1]).mean(axis=0)).max() < bound

@@ -1,7 +1,10 @@
 """Invertible kernel PCA: exact where nothing is dropped, a filter and a decoder, and never a NaN."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -234,3 +237,35 @@ def test_a_refused_fit_leaves_the_model_as_it_was():
         model.fit(rows(40, 5))
     assert model.n_features_in_ == 3
     np.testing.assert_array_equal(model.transform(rows(5, 3)), before)
+
+
+@pytest.mark.parametrize("activation", ["sine", "relu"])
+def test_answers_stay_within_the_budget(activation):
+    X = np.random.default_rng(0).standard_normal((3000, 10))
+    model = InvertibleKernelPCA(10, activation=activation, n_features=300, ridge=0.1, random_state=0).fit(X)
+    Z = model.transform(X)
+    expected = {"transform": Z, "denoise": model.denoise(X), "inverse_transform": model.inverse_transform(Z)}
+    for name, whole in expected.items():
+        with sklearn.config_context(working_memory=8):
+            tracemalloc.start()
+            try:
+                found = getattr(model, name)(Z if name == "inverse_transform" else X)
+                used = tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+        assert used <= 8 * 2**20 + 3 * found.nbytes
+        np.testing.assert_allclose(found, whole, atol=1e-9 * np.abs(whole).max())  # whatever the blocks are
+
+
+def test_the_rows_of_the_fit_belong_to_the_model():
+    X = np.random.default_rng(0).standard_normal((100, 3))
+    model = InvertibleKernelPCA(3, random_state=0).fit(X)
+    Z = model.transform(X)
+    before = model.inverse_transform(Z)
+    X *= 0
+    np.testing.assert_array_equal(model.inverse_transform(Z), before)
+
+
+def test_n_jobs_of_zero_is_refused():
+    with pytest.raises(ValueError, match="n_jobs must be"):
+        InvertibleKernelPCA(2, n_jobs=0).fit(np.random.default_rng(0).standard_normal((20, 3)))

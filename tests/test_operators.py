@@ -216,18 +216,6 @@ def test_unknown_storage_is_refused():
         choose_storage("disk", 10, float)
 
 
-def test_free_memory_is_known_or_unlimited(monkeypatch):
-    assert operators.free_memory() > 2**20
-
-    def absent(*_):
-        raise OSError
-
-    monkeypatch.setattr("builtins.open", absent)
-    assert operators.free_memory() > 2**20
-    monkeypatch.setattr(operators.os, "sysconf", absent)
-    assert operators.free_memory() == np.inf
-
-
 # Overflow
 
 

@@ -1,26 +1,29 @@
-"""Work on all cores, within a memory budget.
+"""Work on all cores that this process may use, within a memory budget.
 
 The budget is scikit-learn's ``working_memory`` (MiB), set as its users set it::
 
     with sklearn.config_context(working_memory=256): ...
 
-Tasks are spread over threads while BLAS is held to one thread each: its own, waiting for more, would keep a core from
-ours. numpy releases the interpreter's lock in products and exponentials, which are nearly all the work there is.
+Threads are as many as the process has cores by its affinity and its share of a container, and as the numerical
+libraries may have by ``OMP_NUM_THREADS``, ``threadpool_limits`` or the settings of a joblib worker. While tasks are
+spread over them, BLAS is held to one thread each: idle BLAS threads would compete with ours. numpy releases the
+interpreter's lock in products and exponentials, which are nearly all the work there is.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
 
+import joblib
 from sklearn import config_context, get_config
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import LibController, ThreadpoolController
 
 Task = TypeVar("Task")
 
@@ -33,22 +36,37 @@ def working_bytes() -> int:
 def spread(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list:
     """The results of ``function`` over the tasks, on all cores, each with one BLAS thread.
 
-    What a task spreads in its turn stays in its thread, and has its share of the budget: the cores are taken.
+    Nested calls run in their thread, with its share of the budget.
     """
-    tasks = list(tasks)
-    if len(tasks) <= 1 or n_threads() == 1 or _alone.get():  # a thread that waited for its own pool would wait for ever
+    tasks, n = list(tasks), n_threads()
+    if len(tasks) <= 1 or n == 1 or _alone.get():  # a thread that waited for its own pool would wait for ever
         return [function(task) for task in tasks]
-    pool, settings = _pool(n_threads(), os.getpid()), get_config()
-    settings["working_memory"] /= n_threads()
-    with single_threaded_blas():  # contexts are the caller's, so that np.errstate holds in the threads too
-        futures = [pool.submit(copy_context().run, _in_its_thread, settings, function, task) for task in tasks]
+    settings = get_config()
+    settings["working_memory"] /= n
+    with single_threaded_blas():
+        futures: list[Future] = []
         try:
+            for task in tasks:
+                futures.append(_start(_pool(n, os.getpid()), settings, function, task))
             return [future.result() for future in futures]
         except BaseException:
             for future in futures:
                 future.cancel()
             wait(futures)
             raise
+
+
+def _start(pool: ThreadPoolExecutor, settings: dict[str, Any], function: Callable[[Task], Any], task: Task) -> Future:
+    """A task in one of the threads, or in the calling one where Python is ending and starts no more."""
+    context = copy_context()  # the caller's, so that np.errstate holds in the threads too
+    try:
+        return pool.submit(context.run, _in_its_thread, settings, function, task)
+    except RuntimeError as error:
+        if "shutdown" not in str(error):
+            raise
+        done: Future = Future()
+        done.set_result(context.run(_in_its_thread, settings, function, task))
+        return done
 
 
 def _in_its_thread(settings: dict[str, Any], function: Callable[[Task], Any], task: Task) -> Any:
@@ -64,17 +82,58 @@ def _pool(n: int, process: int) -> ThreadPoolExecutor:
 
 
 def n_threads() -> int:
-    """How many threads tasks are spread over: as many as this process has cores, unless the caller is held to one."""
-    return 1 if _alone.get() else _n_cores()
+    """How many threads tasks are spread over: those that the environment allows, or fewer inside :func:`limited`."""
+    if _alone.get():
+        return 1
+    most = _most.get()
+    return max(1, min(n_cores(), most or n_cores(), _library_threads()))
+
+
+def n_cores() -> int:
+    """The cores that this process may use: by its affinity, and by its container's or joblib's limit."""
+    return min(_cpu_count(), len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else _cpu_count()
 
 
 @lru_cache
-def _n_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _cpu_count() -> int:
+    return joblib.cpu_count()
+
+
+def _library_threads() -> int:
+    """The threads that numerical libraries may have, as they were before we held them to fewer."""
+    return _hold.allowed()
+
+
+def thread_number(n_jobs: Any) -> int | None:
+    """``n_jobs`` as users write it, as a number of threads; None where the environment decides.
+
+    As in joblib, −1 is all cores and −2 all but one.
+    """
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or not int(n_jobs):
+        raise ValueError(f"n_jobs must be None, a number of threads, or -1 for all cores, not {n_jobs!r}.")
+    return int(n_jobs) if n_jobs > 0 else max(1, n_cores() + 1 + int(n_jobs))
 
 
 @contextmanager
-def single_threaded():
+def limited(n_jobs: Any) -> Iterator[None]:
+    """At most ``n_jobs`` threads of ours, and of BLAS; None leaves all as it is."""
+    number = thread_number(n_jobs)
+    if number is None:
+        yield
+        return
+    before = _most.get()
+    token = _most.set(number if before is None else min(before, number))
+    try:
+        with _hold_blas(number) if number < n_cores() else nullcontext():
+            yield
+    finally:
+        _most.reset(token)
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
     """Everything in the calling thread alone, for callers that are one of many themselves."""
     token = _alone.set(True)
     try:
@@ -84,41 +143,80 @@ def single_threaded():
         _alone.reset(token)
 
 
-@contextmanager
 def single_threaded_blas():
-    """BLAS held to one thread, so that our own threads have the cores to themselves.
+    """BLAS held to one thread, so that our own threads have the cores to themselves."""
+    return _hold_blas(1)
 
-    The limit is the whole process's: it ends when the last of several threads that hold it lets go.
-    """
-    _hold.enter()
+
+@contextmanager
+def _hold_blas(most: int) -> Iterator[None]:
+    """BLAS held to so many threads; the limit is the whole process's, and ends when the last holder lets go."""
+    holder = object()
     try:
+        _hold.enter(holder, most)
         yield
     finally:
-        _hold.leave()
+        try:
+            _hold.leave(holder)
+        except BaseException:  # interrupted in there
+            _hold.leave(holder)
+            raise
 
 
 class _Hold:
-    """A limit on BLAS that several threads share."""
+    """A limit on BLAS that several threads share: the least of theirs. Every step may be done twice."""
 
     def __init__(self) -> None:
-        self.lock, self.holders = Lock(), 0
-        self.limit: Any = None
+        self.lock = Lock()
+        self.holders: dict[object, int] = {}
+        self.before: list[tuple[LibController, int]] = []
 
-    def enter(self) -> None:
+    def enter(self, holder: object, most: int) -> None:
         with self.lock:
-            if not self.holders:
-                self.limit = _controller().limit(limits=1, user_api="blas")
-            self.holders += 1
+            if not self.before:
+                self.before = [(library, library.num_threads) for library in _libraries("blas")]
+            self.holders[holder] = most
+            self._apply()
 
-    def leave(self) -> None:
+    def leave(self, holder: object) -> None:
         with self.lock:
-            self.holders -= 1
-            if not self.holders:
-                self.limit.restore_original_limits()
+            self.holders.pop(holder, None)
+            self._apply()
+
+    def _apply(self) -> None:
+        least = min(self.holders.values(), default=None)
+        for library, number in self.before:
+            wanted = number if least is None else min(least, number)
+            if library.num_threads != wanted:
+                library.set_num_threads(wanted)
+        if least is None:
+            self.before = []
+
+    def allowed(self) -> int:
+        """The fewest threads of any library, but for our own limits."""
+        with self.lock:
+            held = dict(self.before)
+            return min((held.get(library, library.num_threads) for library in _libraries()), default=1)
+
+    def forked(self) -> None:
+        """In a child process, which has none of the threads that hold BLAS.
+
+        BLAS keeps their limit, and we follow it: OpenBLAS, asked for more threads after a fork amid its work, can wait
+        for ever.
+        """
+        self.lock, self.holders, self.before = Lock(), {}, []
 
 
 _hold = _Hold()
 _alone: ContextVar[bool] = ContextVar("preimage_alone", default=False)
+_most: ContextVar[int | None] = ContextVar("preimage_most", default=None)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_hold.forked)
+
+
+def _libraries(user_api: str | None = None) -> list[LibController]:
+    """The numerical libraries in this process, of BLAS or of any kind."""
+    return [library for library in _controller().lib_controllers if user_api in (None, library.user_api)]
 
 
 @lru_cache

@@ -14,11 +14,11 @@ import numpy as np
 import scipy.linalg
 
 from preimage import tiles
+from preimage.caching import Remembering
 from preimage.eigen import Eigenpairs, Lanczos, as_solver
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning, warn
 from preimage.expansion import Expansion, as_batch
 from preimage.kernels import Kernel, Precomputed
-from preimage.memory import Remembering
 from preimage.operators import GramStatistics, Symmetric, gram_operator, matrix_operator
 
 FULL_SPECTRUM = 2000  # up to so many rows the negative part of an unknown kernel's spectrum is computed whole

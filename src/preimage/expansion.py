@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from preimage import scikit, tiles
+from preimage.caching import Remembering
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
-from preimage.memory import Remembering
 
 Part = TypeVar("Part", bound="Batch")
 

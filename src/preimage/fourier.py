@@ -50,11 +50,14 @@ class RandomFourier:
 
 
 def orthogonal_directions(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
-    """N unit vectors, uniform each, orthogonal within blocks of dim."""
-    blocks = -(-n // dim)
-    Q, R = np.linalg.qr(rng.standard_normal((blocks, dim, dim)))
-    signs = np.sign(np.diagonal(R, axis1=1, axis2=2))  # makes the law of Q uniform
-    return (Q * signs[:, None, :]).transpose(0, 2, 1).reshape(-1, dim)[:n]
+    """N unit vectors, uniform each, orthogonal within blocks of dim: a block of m takes 2·dim·m² steps."""
+    return np.concatenate([_orthogonal_block(min(dim, n - first), dim, rng) for first in range(0, n, dim)])
+
+
+def _orthogonal_block(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    """N ≤ dim orthonormal vectors, uniform among all such: Q of normal draws QR, with a positive diagonal of R."""
+    Q, R = np.linalg.qr(rng.standard_normal((dim, n)))
+    return (Q * np.where(np.diagonal(R) < 0, -1, 1)).T
 
 
 @dataclass(frozen=True, eq=False)

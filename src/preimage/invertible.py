@@ -12,6 +12,7 @@ import scipy.linalg
 from preimage.components import Components
 from preimage.kernels.geometry import squared_distances
 
+COPIES = 8  # sets of features of a row, and of distances to known codes, that are held while it is answered
 REFINEMENTS = 20  # steps of the phase decoder; it stops earlier where phases no longer move
 
 
@@ -112,6 +113,11 @@ class Decoder:
         design = np.column_stack([codes, np.ones(len(codes), dtype=codes.dtype)])
         return cls(mapping, X, codes, scipy.linalg.lstsq(design, other, check_finite=False)[0])
 
+    @property
+    def row_bytes(self) -> float:
+        """Memory that a row takes while it is decoded: distances to all known codes, then features."""
+        return COPIES * max(self.map.offsets.nbytes, len(self.codes) * self.codes.itemsize)
+
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         anchors = self.points[np.argmin(squared_distances(codes, self.codes), axis=1)]
         if self.regression is None:
@@ -126,11 +132,14 @@ class Decoder:
         worth = amplitude / np.where(worth > 0, worth, 1)
         phase = np.arctan2(sine, cosine)
         Z, spread = np.array(Z), np.sqrt(np.var(self.points, axis=0).sum()) or 1.0
+        moving = np.arange(len(Z))
         for _ in range(REFINEMENTS):
-            gap = phase - self.map.arguments(Z)
+            gap = phase[moving] - self.map.arguments(Z[moving])
             gap -= 2 * np.pi * np.rint(gap / (2 * np.pi))
-            step = (worth * gap) @ self.map.linear_inverse
-            Z += step
-            if np.linalg.norm(step, axis=1).max() <= 1e-6 * spread:
+            gap *= worth[moving]
+            step = gap @ self.map.linear_inverse
+            Z[moving] += step
+            moving = moving[np.linalg.norm(step, axis=1) > 1e-6 * spread]  # every row rests by itself
+            if not len(moving):
                 break
         return Z

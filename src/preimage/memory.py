@@ -1,50 +1,80 @@
-"""What was computed from an immutable object is kept with it: once for all callers and threads, and in no pickle."""
+"""How much memory this process can still have: of the machine's, of its container's, and of its own limit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import fields
-from threading import RLock
-from typing import Any, TypeVar
+import os
+from collections.abc import Iterator
+from pathlib import Path
 
-Value = TypeVar("Value")
-
-
-class Remembering:
-    """A frozen dataclass that keeps what is computed from it.
-
-    Copies, pickles and model files carry its fields alone, so that they are as small after its use as before.
-    """
-
-    def remembered(self, key: Hashable, compute: Callable[[], Value]) -> Value:
-        """What ``compute`` returns, computed when it is first asked for; other threads wait for it."""
-        memory = self._memory
-        if key not in memory.values:
-            with memory.lock:
-                if key not in memory.values:
-                    memory.values[key] = compute()
-        return memory.values[key]
-
-    def recall(self, key: Hashable) -> Any:
-        """What is remembered under a key, or None."""
-        return self._memory.values.get(key)
-
-    def share_memory(self, other: Remembering) -> None:
-        """Remember what another object remembers, from which the same things would be computed."""
-        vars(self)["_shared"] = other._memory
-
-    @property
-    def _memory(self) -> _Memory:
-        return vars(self).setdefault("_shared", _Memory())  # atomic, so that all threads have the same
-
-    def __reduce__(self):
-        return _rebuilt, (type(self), {item.name: getattr(self, item.name) for item in fields(self) if item.init})  # type: ignore[arg-type]
+UNKNOWN = 2.0**30  # bytes, where the system tells nothing
+CGROUPS = Path("/sys/fs/cgroup")
 
 
-class _Memory:
-    def __init__(self) -> None:
-        self.lock, self.values = RLock(), dict[Hashable, Any]()
+def free_memory() -> float:
+    """Bytes of memory that can still be had: the least of what the machine, the container and ``ulimit`` leave."""
+    return max(0.0, min([_machine(), *_containers(), *_own_limits()]))
 
 
-def _rebuilt(made: type, given: dict[str, Any]) -> Any:
-    return made(**given)
+def _machine() -> float:
+    """Free memory of the machine; where only its size is known, half of that."""
+    available = _fields(Path("/proc/meminfo")).get("MemAvailable")
+    if available is not None:
+        return 1024.0 * available
+    for pages, share in (("SC_AVPHYS_PAGES", 1.0), ("SC_PHYS_PAGES", 0.5)):
+        try:
+            return share * os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
+        except (ValueError, OSError, AttributeError):
+            pass
+    return UNKNOWN
+
+
+def _containers() -> Iterator[float]:
+    """What the limits of the control groups of this process leave, of both versions; files can be given up."""
+    for line in _lines(Path("/proc/self/cgroup")):
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            names, root = ("memory.max", "memory.current", "inactive_file"), CGROUPS
+        elif "memory" in controllers.split(","):
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            root = CGROUPS / "memory"
+        else:
+            continue
+        group = root / path.strip("/")
+        for folder in (group, *group.parents):
+            limit, used = (_number(folder / name) for name in names[:2])
+            if limit is not None and used is not None:
+                yield limit - used + _fields(folder / "memory.stat").get(names[2], 0)
+            if folder == root:
+                break
+
+
+def _own_limits() -> Iterator[float]:
+    """What ``ulimit -v`` and ``ulimit -d`` leave."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    status = _fields(Path("/proc/self/status"))
+    for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        soft, _ = resource.getrlimit(limit)
+        if soft != resource.RLIM_INFINITY:
+            yield soft - 1024.0 * status.get(used, 0)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []
+
+
+def _number(path: Path) -> float | None:
+    """The number in a file; None where there is none, as in "max"."""
+    found = _lines(path)
+    return float(found[0]) if found and found[0].strip().isdigit() else None
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """Names and whole numbers of a file of lines such as "MemAvailable: 123 kB"."""
+    words = (line.replace(":", " ").split() for line in _lines(path))
+    return {word[0]: int(word[1]) for word in words if len(word) > 1 and word[1].isdigit()}

@@ -5,7 +5,6 @@ K̃ = HKH with H = I − 11ᵀ/n (ALGORITHMS: K̃ᵢⱼ = Kᵢⱼ − rᵢ − r
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from preimage import cores, tiles, triangle
 from preimage.kernels import Kernel
+from preimage.memory import free_memory
 from preimage.triangle import Triangle
 
 
@@ -233,7 +233,7 @@ def choose_storage(storage: str, n: int, dtype, *, square: bool = False) -> str:
     """How to hold a kernel matrix; ``"auto"`` is ``"memory"`` where it takes at most half of the free memory.
 
     ``"memory"`` holds one triangle of it and ``"halves"`` two in single precision, ``"square"`` all of it for solvers
-    that work on the matrix itself, and ``"recompute"`` none. ``square`` is for those who know no triangles.
+    that work on the matrix itself, and ``"recompute"`` none. ``square`` is for callers that need the full matrix.
     """
     if storage not in ("auto", "memory", "halves", "square", "recompute"):
         raise ValueError(f'storage must be "auto", "memory", "halves" or "recompute", not {storage!r}.')
@@ -241,19 +241,6 @@ def choose_storage(storage: str, n: int, dtype, *, square: bool = False) -> str:
         return storage
     needed = n * n * np.dtype(dtype).itemsize / (1 if square else 2)
     return "memory" if needed <= free_memory() / 2 else "recompute"
-
-
-def free_memory() -> float:
-    """Bytes of memory that can still be had; infinite where the system does not tell."""
-    try:
-        with open("/proc/meminfo") as lines:
-            return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        pass
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (ValueError, OSError, AttributeError):
-        return float("inf")
 
 
 def _refuse_overflow(value: float) -> None:

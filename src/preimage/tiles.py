@@ -12,11 +12,12 @@ import scipy.sparse as sp
 from preimage import cores
 from preimage.grid import Grid, guess
 from preimage.kernels import Kernel, Radial
-from preimage.kernels.geometry import squared_norms
+from preimage.kernels.geometry import fill_from_differences, recompute_cancelled, squared_norms
 
 TILE = 496  # rows and columns of a tile: 2 MiB of float64, which stays in a core's cache, where the rows of a tile
 # whose length is a power of two would take each other's place
 STRIP = 2**16  # numbers of a tile that are taken from inner products to kernel values at once, within a core's cache
+SAMPLE = 100  # rows that a centre without outliers is taken from
 COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
 
 Place = tuple[slice, slice]  # the rows and the columns of a tile
@@ -104,20 +105,23 @@ class Rows:
     """Rows made ready for many tiles: what every pair of matrices would have to do again is done once.
 
     For a kernel of the distance, rows x become x̃ = (x − origin)·√(2/c) with half their squared norms h, c the kernel's
-    ``unit``; then −‖x − y‖²/c = x̃ᵀỹ − h(x) − h(y) is an inner product and two subtractions. Rows of double precision
-    that lie on a grid become whole numbers in single precision, whose inner products are exact, times ``weight``.
+    ``unit``; then −‖x − y‖²/c = x̃ᵀỹ − h(x) − h(y) is an inner product and two subtractions. Where that cancels, it is
+    computed again from the rows as they were ``given``. Rows of double precision that lie on a grid become whole
+    numbers in single precision, whose inner products are exact, times ``weight``.
     """
 
     kernel: Any
     X: Any
+    given: Any = None
     origin: np.ndarray | None = None
     halves: np.ndarray | None = None
     columns: np.ndarray | None = None
     grid: Grid | None = None
+    slope: float = np.inf
 
     @classmethod
     def ready(cls, kernel: Kernel, X, beside=None) -> Rows:
-        """Rows with the origin moved to their mean, where the kernel is one of the distance and all rows are dense.
+        """Rows with the origin moved to their centre, where the kernel is one of the distance and all rows are dense.
 
         The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
         Columns in which these rows are all the same are 0 when moved: they count in h alone, and not in the products.
@@ -126,11 +130,13 @@ class Rows:
         if sparse or not isinstance(kernel, Radial) or not 0 < 4 * X.size <= room:
             return cls(kernel, X)
         varies = np.ptp(X, axis=0) > 0
-        origin = np.where(varies, X.mean(axis=0), X[0])
+        origin = np.where(varies, _centre(X), X[0])
         grid = _common_grid([X] if beside is None else [X, beside], origin)
         if grid is None and X.nbytes > room:
             return cls(kernel, X)
-        return cls(kernel, X, origin, columns=None if varies.all() else np.flatnonzero(varies), grid=grid).likewise(X)
+        columns = None if varies.all() else np.flatnonzero(varies)
+        slope = -float(kernel.derivative(np.zeros(()))) * kernel.unit  # the steepest |dκ/du|: profiles are convex
+        return cls(kernel, X, origin=origin, columns=columns, grid=grid, slope=slope).likewise(X)
 
     def likewise(self, X) -> Rows:
         """Other rows with the same origin."""
@@ -147,7 +153,7 @@ class Rows:
             counted[rows] = moved if self.columns is None else moved.take(self.columns, axis=1)
 
         cores.spread(move, slices(X.shape[0], TILE // 2))
-        return replace(self, X=counted, halves=halves)
+        return replace(self, X=counted, given=X, halves=halves)
 
     def _moved(self, X: np.ndarray) -> np.ndarray:
         if self.grid is not None:
@@ -162,24 +168,53 @@ class Rows:
         return 1.0 if self.grid is None else 2 * (self.grid.step / np.sqrt(self.kernel.unit)) ** 2
 
     def __getitem__(self, part: slice) -> Rows:
-        return replace(self, X=self.X[part], halves=None if self.halves is None else self.halves[part])
+        if self.halves is None:
+            return replace(self, X=self.X[part])
+        return replace(self, X=self.X[part], given=self.given[part], halves=self.halves[part])
 
     def values(self, other: Rows, out: np.ndarray | None = None) -> np.ndarray:
         """Kernel values with other rows, in ``out`` or an array of our own."""
         if self.halves is None or other.halves is None:
             return _into(out, self.kernel(self.X, other.X))
-        if self.grid is None:
-            values = np.matmul(self.X, other.X.T, out=out)
-        else:
-            values = np.multiply(self.X @ other.X.T, self.weight, out=out, dtype=float)
+        return self._radial_values(other, out)
+
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is computed again
+    def _radial_values(self, other: Rows, out: np.ndarray | None) -> np.ndarray:
+        values = self._products(other, out)
+        if self is other:
+            np.fill_diagonal(values, -np.inf)  # known already
         for part in strips(values):
-            strip = values[part]
-            strip -= self.halves[part, None]
-            strip -= other.halves
-            _into(strip, self.kernel.from_closeness(strip))
+            self._measure(part, values[part], other)
+            _into(values[part], self.kernel.from_closeness(values[part]))
         if self is other:
             np.fill_diagonal(values, self.kernel.profile(np.zeros((), dtype=values.dtype)))
         return values
+
+    def _products(self, other: Rows, out: np.ndarray | None) -> np.ndarray:
+        """The inner products x̃ᵀỹ."""
+        if self.grid is None:
+            return np.matmul(self.X, other.X.T, out=out)
+        return np.multiply(self.X @ other.X.T, self.weight, out=out, dtype=float)
+
+    def _measure(self, part: slice, values: np.ndarray, other: Rows) -> None:
+        """From inner products of some rows to −‖x − y‖²/c; a single column takes it from its differences."""
+        X, Y, factor, half = self.given[part], other.given, 1 / self.kernel.unit, self.halves[part]  # type: ignore[index]
+        if X.shape[1] == 1:
+            fill_from_differences(values, X, Y, factor)
+            return
+        values -= half[:, None]
+        values -= other.halves
+        recompute_cancelled(values, half, other.halves, X, Y, factor, self.slope)
+
+
+def _centre(X: np.ndarray) -> np.ndarray:
+    """The mean of the rows, or the median of some of them where outliers have drawn the mean away from most rows."""
+    mean, some = X.mean(axis=0), X[:: max(1, len(X) // SAMPLE)].astype(float)
+    far = np.median(squared_norms(some - mean))
+    if far <= 2 * np.median(squared_norms(np.diff(some, axis=0, append=some[:1]))):
+        return mean
+    median = np.median(some, axis=0).astype(mean.dtype)
+    return median if far > 2 * np.median(squared_norms(some - median)) else mean
 
 
 def _common_grid(matrices: list, near: np.ndarray) -> Grid | None:

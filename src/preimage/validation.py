@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from preimage import parallel
+from preimage import cores, parallel
 from preimage.exceptions import NothingFoundWarning, warn
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
@@ -139,7 +139,7 @@ def check_flags(estimator: Any, *names: str) -> None:
 
 
 def also_distributed(method: Callable) -> Callable:
-    """A method that :mod:`preimage.distributed` does instead where the rows are a Dask array.
+    """A method that keeps to the estimator's ``n_jobs``, and that :mod:`preimage.distributed` does for a Dask array.
 
     This is the only place that leads there; dask is not imported to find out.
     """
@@ -150,7 +150,8 @@ def also_distributed(method: Callable) -> Callable:
     def handed_over(self, *args, **options):
         given = args[0] if args else options.get(rows)
         if type(given).__module__.partition(".")[0] != "dask":
-            return method(self, *args, **options)
+            with cores.limited(self.n_jobs):
+                return method(self, *args, **options)
         arguments = dict(shape.bind(self, *args, **options).arguments)
         del arguments["self"]
         return import_module("preimage.distributed").call(self, method.__name__, arguments.pop(rows), **arguments)

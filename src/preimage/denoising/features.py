@@ -69,7 +69,7 @@ class Features:
             np.column_stack([inside, squared_norms(inside), np.ones(len(inside), dtype=inside.dtype)]) @ self._right
         )
         for strip in tiles.strips(values):
-            values[strip] = self.kernel.from_closeness(values[strip])
+            values[strip] = self.kernel.from_closeness(np.minimum(values[strip], 0))  # round-off may exceed 0
         return values
 
     @cached_property

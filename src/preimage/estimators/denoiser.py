@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from preimage import kernels, tiles, validation
+from preimage import cores, kernels, tiles, validation
 from preimage.denoising import Learner, Limits, Stack, Units, cut, small_patches
 from preimage.exceptions import NoiseLevelWarning, silenced, warn
 from preimage.kernels import Radial
@@ -48,6 +48,9 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
         The most levels on top of each other; fewer where one more does not help.
     random_state : int, RandomState, Generator or None
         Where landmarks, probes and corrupted copies are drawn from.
+    n_jobs : int or None
+        The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
 
     Attributes
     ----------
@@ -82,6 +85,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
         n_landmarks=1200,
         n_stages=4,
         random_state=None,
+        n_jobs=None,
     ):
         self.examples = examples
         self.noise = noise
@@ -90,13 +94,14 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
         self.n_landmarks = n_landmarks
         self.n_stages = n_stages
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(self, X, y=None):
         """Learn to remove noise from rows like those of X.
 
         If it fails or is interrupted, the estimator stays as it was.
         """
-        with validation.unchanged_on_failure(self):
+        with validation.unchanged_on_failure(self), cores.limited(self.n_jobs):
             X = validation.read_rows(self, X, ensure_min_samples=2)
             images = X.reshape(-1, *_shape(self.geometry, X.shape[1]))
             if self.geometry is not None and len(images) < FEWEST_IMAGES:
@@ -137,8 +142,9 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
             raise ValueError('an image or a signal alone has no clean examples: use Denoiser(examples="noisy").')
         learner = clone(self).set_params(geometry=image.shape)
         if np.ptp(image) > 0:
-            learner._learn(cut(image), wholes=False, windows=True, anywhere=True)
-            return learner._denoised(image[None])[0]
+            with cores.limited(self.n_jobs):
+                learner._learn(cut(image), wholes=False, windows=True, anywhere=True)
+                return learner._denoised(image[None])[0]
         return image.copy()  # there is no noise in it
 
     def _learn(self, images: np.ndarray, wholes: bool, windows: bool, anywhere: bool = False) -> None:

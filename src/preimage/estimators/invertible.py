@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from preimage import tiles, validation
+from preimage import cores, tiles, validation
 from preimage.activations import as_activation
 from preimage.components import Components
-from preimage.invertible import Decoder, InvertibleMap
+from preimage.invertible import COPIES, Decoder, InvertibleMap
 from preimage.kernels.base import is_number
 from preimage.persistence import Persistent
 
@@ -45,6 +45,9 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
     copy_X : bool
         Whether the model keeps a copy of the training rows, which ``inverse_transform`` takes its anchors from. If
         False it keeps the array itself, which must not change from then on; rows of a memmap are never copied.
+    n_jobs : int or None
+        The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
 
     Attributes
     ----------
@@ -76,6 +79,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         center=True,
         random_state=None,
         copy_X=True,
+        n_jobs=None,
     ):
         self.n_components = n_components
         self.activation = activation
@@ -84,13 +88,14 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         self.center = center
         self.random_state = random_state
         self.copy_X = copy_X
+        self.n_jobs = n_jobs
 
     def fit(self, X, y=None):
         """Draw the features, find their principal components, and choose the ridge.
 
         If it fails or is interrupted, the estimator stays as it was.
         """
-        with validation.unchanged_on_failure(self):
+        with validation.unchanged_on_failure(self), cores.limited(self.n_jobs):
             validation.check_flags(self, "center", "copy_X")
             copy_X = bool(self.copy_X) and not isinstance(X, np.memmap)
             self._fit(validation.read_rows(self, X, ensure_min_samples=2, copy=copy_X))
@@ -128,7 +133,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         if X.shape[1] != self.n_components_:
             raise ValueError(f"X has {X.shape[1]} columns, but this model has {self.n_components_} components.")
-        return self._by_rows(X, lambda Z: self._decoder(Z))
+        return self._by_rows(X, lambda Z: self._decoder(Z), self._decoder.row_bytes)
 
     def _sizes(self, d: int) -> tuple[int, float | None]:
         """The number of features, and the ridge or None where it is to be chosen."""
@@ -141,9 +146,11 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
             raise ValueError(f'ridge must be a number of at least 0 or "auto", not {self.ridge!r}.')
         return int(n_features), float(self.ridge)
 
-    def _by_rows(self, X, function) -> np.ndarray:
-        row_bytes = 6 * self.map_.offsets.nbytes
-        return np.concatenate([function(X[rows]) for rows in tiles.row_blocks(len(X), row_bytes)])
+    def _by_rows(self, X, function, row_bytes: float | None = None) -> np.ndarray:
+        """Answers for blocks of rows; ``row_bytes`` is what a row takes meanwhile (else a few sets of features)."""
+        blocks = tiles.row_blocks(len(X), row_bytes or COPIES * self.map_.offsets.nbytes)
+        with cores.limited(self.n_jobs):
+            return np.concatenate([function(X[rows]) for rows in blocks])
 
     def _rows(self, X):
         check_is_fitted(self)

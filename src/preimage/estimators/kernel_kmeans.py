@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from preimage import chunks, features, kernels, kmeans, preimages, scales, tiles, validation
+from preimage import chunks, cores, features, kernels, kmeans, preimages, scales, tiles, validation
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
@@ -53,6 +53,9 @@ class KernelKMeans(
         Whether an exact model keeps a copy of the training rows (of the kernel matrix where it is precomputed). If
         False it keeps the array itself, which must not change from then on. Rows of a memmap are never copied: an exact
         model reads them where they are, and changes when the file does. Landmarks are always copied.
+    n_jobs : int or None
+        The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
 
     Attributes
     ----------
@@ -93,6 +96,7 @@ class KernelKMeans(
         approximation=None,
         random_state=None,
         copy_X=True,
+        n_jobs=None,
     ):
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -103,6 +107,7 @@ class KernelKMeans(
         self.approximation = approximation
         self.random_state = random_state
         self.copy_X = copy_X
+        self.n_jobs = n_jobs
 
     @validation.also_distributed
     def fit(self, X, y=None, sample_weight=None):
@@ -153,7 +158,8 @@ class KernelKMeans(
         ``method`` is a name or object of :mod:`preimage.preimages`.
         """
         check_is_fitted(self)
-        return preimages.find_preimage(self.centroids_, method)
+        with cores.limited(self.n_jobs):
+            return preimages.find_preimage(self.centroids_, method)
 
     def _fit(self, X, weights: np.ndarray, rng: np.random.Generator) -> None:
         kept = np.flatnonzero(weights)

@@ -9,7 +9,19 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
-from preimage import chunks, decomposition, eigen, features, kernels, preimages, reduced, scales, tiles, validation
+from preimage import (
+    chunks,
+    cores,
+    decomposition,
+    eigen,
+    features,
+    kernels,
+    preimages,
+    reduced,
+    scales,
+    tiles,
+    validation,
+)
 from preimage.approximate import Approximate
 from preimage.decomposition import Decomposition, Exact, Projection
 from preimage.estimators.streaming import StreamingMixin
@@ -59,6 +71,9 @@ class KernelPCA(
         False it keeps the array itself, which must not change from then on. Rows of a memmap or of a file given by its
         path are never copied: an exact model reads them where they are, and changes when the file does. What a model
         with an approximation keeps is always copied.
+    n_jobs : int or None
+        The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
 
     Attributes
     ----------
@@ -108,6 +123,7 @@ class KernelPCA(
         center=True,
         random_state=None,
         copy_X=True,
+        n_jobs=None,
     ):
         self.n_components = n_components
         self.kernel = kernel
@@ -117,6 +133,7 @@ class KernelPCA(
         self.center = center
         self.random_state = random_state
         self.copy_X = copy_X
+        self.n_jobs = n_jobs
 
     @validation.also_distributed
     def fit(self, X, y=None):
@@ -154,7 +171,8 @@ class KernelPCA(
     def project(self, X) -> Projection:
         """The projections Pφ(x) of the rows onto the subspace, mean included, as an expansion."""
         X = self._rows(X)
-        return self.decomposition_.expand(self.decomposition_.codes(X))
+        with cores.limited(self.n_jobs):
+            return self.decomposition_.expand(self.decomposition_.codes(X))
 
     @validation.also_distributed
     def score_samples(self, X, diagonal=None):
@@ -175,7 +193,8 @@ class KernelPCA(
         :class:`preimage.reduced.ReducedSet`; ``method`` is one of :mod:`preimage.reduced`.
         """
         check_is_fitted(self)
-        model, errors = reduced.compress(self.decomposition_, n_points, method=method)
+        with cores.limited(self.n_jobs):
+            model, errors = reduced.compress(self.decomposition_, n_points, method=method)
         small = copy(self)
         small._adopt(model, validation.generator(self.random_state))
         small.compression_errors_ = errors

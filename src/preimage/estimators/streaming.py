@@ -37,6 +37,7 @@ class StreamingMixin:
     random_state: Any
     decomposition_: Decomposition
     n_features_in_: int
+    n_jobs: Any
     _check_settings: Callable[[], Kernel]
     _adopt: Callable[[Decomposition, np.random.Generator], None]
 
@@ -47,7 +48,7 @@ class StreamingMixin:
         ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
         :meth:`merge`. X may be a buffer that is filled anew for every call: what is kept of it is copied.
         """
-        with validation.unchanged_on_failure(self):
+        with validation.unchanged_on_failure(self), cores.limited(self.n_jobs):
             model, rng = getattr(self, "decomposition_", None), validation.generator(self.random_state)
             X = validation.read_rows(self, X, accept_sparse="csr", reset=model is None)
             if model is not None:

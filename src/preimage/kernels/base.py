@@ -127,9 +127,8 @@ class Radial(Kernel):
         return 1.0
 
     def from_closeness(self, u: np.ndarray) -> np.ndarray:
-        """κ(t) from u = −t / unit, which may be overwritten and, by round-off, exceed 0; for the bulk of the work."""
-        np.negative(u, out=u)
-        return self.profile(np.maximum(u, 0, out=u))
+        """κ(t) from u = −t / unit ≤ 0, which may be overwritten; for the bulk of the work."""
+        return self.profile(np.negative(u, out=u))
 
     def __call__(self, X, Y) -> np.ndarray:
         return self.profile(squared_distances(X, Y))

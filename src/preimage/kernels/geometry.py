@@ -1,9 +1,20 @@
-"""Squared distances and inner products between the rows of two matrices, dense or sparse (CSR)."""
+"""Squared distances and inner products between the rows of two matrices, dense or sparse (CSR).
+
+The fast formula of a squared distance, ‖x‖² + ‖y‖² − 2xᵀy, is a difference of large numbers where x and y are much
+nearer to each other than to the origin. Its error is at most γ(‖x‖² + ‖y‖²) with γ = (d + 8)·eps. Pairs with
+‖x − y‖² < ρ(‖x‖² + ‖y‖²) are computed again from x − y, ρ = eps^(1/3), so that every squared distance has a relative
+error of at most γ/ρ. A kernel κ(‖x − y‖²) whose profile is convex and falls, t|κ′(t)| ≤ κ(0), then has an absolute
+error of at most κ(0)γ/ρ: about 1e-10 in double precision and 1e-4 in single precision, and mostly far less.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+
+NARROW = 2  # columns up to which differences take no longer than inner products
+MANY = 16  # where one pair of so many has cancelled, all are computed from differences
+PAIRS = 2**15  # numbers of the differences of pairs that are held at once
 
 
 def inner_products(X, Y) -> np.ndarray:
@@ -19,23 +30,66 @@ def squared_norms(X) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is computed again
 def squared_distances(X, Y) -> np.ndarray:
-    """‖x − y‖² for every pair of rows.
+    """‖x − y‖² for every pair of rows, exactly 0 for equal ones.
 
-    Computed as ‖x‖² + ‖y‖² − 2xᵀy after moving the origin to the mean of Y, because far from the origin that sum
-    cancels; clipped at 0. Where X is Y, the diagonal is exactly 0. Sparse rows stay where they are (moving them would
-    fill them in).
+    The origin is the mean of Y, which keeps the norms small; sparse rows stay where they are (moving them would fill
+    them in). Pairs that cancel are computed from their differences.
     """
-    same = X is Y
-    if not (sp.issparse(X) or sp.issparse(Y)):
+    left, right, dense = X, Y, not (sp.issparse(X) or sp.issparse(Y))
+    if dense and X.shape[1] <= NARROW:
+        values = np.empty((len(X), len(Y)), dtype=np.result_type(X, Y, np.float32))
+        fill_from_differences(values, X, Y, 1.0)
+        return np.negative(values, out=values)
+    if dense:
         origin = Y.mean(axis=0)
-        Y = Y - origin
-        X = Y if same else X - origin
-    products = inner_products(X, Y)
-    products *= -2
-    products += squared_norms(X)[:, None]
-    products += squared_norms(Y)
-    np.maximum(products, 0, out=products)
-    if same:
-        np.fill_diagonal(products, 0)
-    return products
+        right = Y - origin
+        left = right if X is Y else X - origin
+    values = inner_products(left, right)
+    left, right = squared_norms(left) / 2, squared_norms(right) / 2
+    values -= left[:, None]
+    values -= right
+    recompute_cancelled(values, left, right, X, Y, 0.5)
+    values *= -2
+    return values
+
+
+def recompute_cancelled(values: np.ndarray, left, right, X, Y, factor: float, slope: float = np.inf) -> None:
+    """Compute −factor·‖x − y‖² again, from x − y, where ``values`` have it from inner products and cancelled.
+
+    ``left`` and ``right`` are the half squared norms that were subtracted, in the same units. ``slope`` bounds the
+    derivative of what is computed from the values: where it cannot make more of their error than γ/ρ, only pairs that
+    may be equal are looked at. All values are at most 0 afterwards. Where none has cancelled, this takes no more than
+    the largest of them.
+    """
+    eps = float(np.finfo(values.dtype).eps)
+    rho, largest = eps ** (1 / 3), float(left.max(initial=0) + right.max(initial=0))
+    if rho * slope * largest < 1:
+        rho = (X.shape[1] + 8) * eps
+    if values.max(initial=-np.inf) < -rho * largest:
+        return
+    close = np.flatnonzero(~(values.max(axis=1) < -rho * (left + right.max())))
+    cancelled = ~(values[close] < -rho * np.add.outer(left[close], right))  # also where there is no number
+    if not (sp.issparse(X) or sp.issparse(Y)) and MANY * np.count_nonzero(cancelled) > values.size:
+        fill_from_differences(values, X, Y, factor)
+        return
+    rows, columns = np.nonzero(cancelled)
+    step = max(1, PAIRS // X.shape[1])
+    for start in range(0, len(rows), step):
+        i, j = close[rows[start : start + step]], columns[start : start + step]
+        gaps = (X[i].astype(values.dtype, copy=False) - Y[j].astype(values.dtype, copy=False)) * factor**0.5
+        values[i, j] = -squared_norms(gaps if sp.issparse(gaps) else np.asarray(gaps))
+
+
+def fill_from_differences(values: np.ndarray, X, Y, factor: float) -> None:
+    """Fill ``values`` with −factor·‖x − y‖², a column of the rows at a time."""
+    power = 2.0 ** round(np.log2(factor) / 2)  # exact, and squares neither overflow nor vanish
+    gaps = np.empty_like(values)
+    for number, (x, y) in enumerate(zip(X.T, Y.T, strict=True)):
+        target = gaps if number else values
+        np.subtract.outer((x * power).astype(values.dtype), (y * power).astype(values.dtype), out=target)
+        np.multiply(target, target, out=target)
+        if number:
+            values += gaps
+    values *= -factor / power**2

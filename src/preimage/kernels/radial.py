@@ -14,6 +14,8 @@ import numpy as np
 
 from preimage.kernels.base import Radial, number, positive
 
+SMALLEST, LARGEST = 1e-140, 1e140  # length scales whose squares, and what profiles make of them, are finite
+
 
 def _clip(value, power: float = 1.0):
     """Kernel values brought into (0, 1], where a normalised profile has an inverse: at least tiny^power."""
@@ -28,6 +30,11 @@ class _LengthScaled(Radial):
     def __post_init__(self):
         if self.length_scale is not None and not isinstance(self.length_scale, str):
             positive("length_scale", self.length_scale)
+            if not SMALLEST <= self.length_scale <= LARGEST:
+                raise ValueError(
+                    f"a length_scale of {self.length_scale:.3g} has no square in double precision: bring the columns "
+                    f"to a scale at which it lies between {SMALLEST:g} and {LARGEST:g}."
+                )
 
     @property
     def _scale(self) -> float:
@@ -174,7 +181,7 @@ class Matern(_LengthScaled):
         if self.nu == 0.5:
             return self._exponential.profile(t)
         s = self._s(t)
-        return (1 + s if self.nu == 1.5 else 1 + s + s**2 / 3) * np.exp(-s)
+        return np.minimum((1 + s if self.nu == 1.5 else 1 + s + s**2 / 3) * np.exp(-s), 1)  # or it rounds to above 1
 
     def derivative(self, t) -> Any:
         """−(ν/ℓ²)e⁻ˢ for ν = 3/2, −(ν/3ℓ²)(1 + s)e⁻ˢ for ν = 5/2."""

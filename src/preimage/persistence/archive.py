@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 
 from preimage.exceptions import ModelFileError
-from preimage.operators import free_memory
+from preimage.memory import free_memory
 
 HEADER = "header.json"
 LONGEST_HEADER = 16 * 2**20  # bytes

@@ -1,0 +1,50 @@
+"""What was computed from an immutable object is kept with it: once for all callers and threads, and in no pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import fields
+from threading import RLock
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
+
+
+class Remembering:
+    """A frozen dataclass that keeps what is computed from it.
+
+    Copies, pickles and model files carry its fields alone, so that they are as small after its use as before.
+    """
+
+    def remembered(self, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """What ``compute`` returns, computed when it is first asked for; other threads wait for it."""
+        memory = self._memory
+        if key not in memory.values:
+            with memory.lock:
+                if key not in memory.values:
+                    memory.values[key] = compute()
+        return memory.values[key]
+
+    def recall(self, key: Hashable) -> Any:
+        """What is remembered under a key, or None."""
+        return self._memory.values.get(key)
+
+    def share_memory(self, other: Remembering) -> None:
+        """Remember what another object remembers, from which the same things would be computed."""
+        vars(self)["_shared"] = other._memory
+
+    @property
+    def _memory(self) -> _Memory:
+        return vars(self).setdefault("_shared", _Memory())  # atomic, so that all threads have the same
+
+    def __reduce__(self):
+        return _rebuilt, (type(self), {item.name: getattr(self, item.name) for item in fields(self) if item.init})  # type: ignore[arg-type]
+
+
+class _Memory:
+    def __init__(self) -> None:
+        self.lock, self.values = RLock(), dict[Hashable, Any]()
+
+
+def _rebuilt(made: type, given: dict[str, Any]) -> Any:
+    return made(**given)

@@ -14,6 +14,7 @@ from preimage.cli.common import counted
 from preimage.cli.fit import EXACT, LANDMARKS
 from preimage.cli.options import n_components
 from preimage.data_files import Data, Form
+from preimage.data_files.pixels import grey_levels
 from preimage.noise import GaussianNoise
 from preimage.noise_level import noise_level
 
@@ -184,4 +185,5 @@ def _shaped(data: Data, shape: tuple[int, ...]) -> Form:
             f"--shape {','.join(map(str, shape))} asks for {int(np.prod(shape))} columns, and {data.name} has "
             f"{data.shape[1]}."
         )
-    return data.form.with_shape(shape)
+    some = next(data.source()) if callable(data.source) else data.source
+    return data.form.with_shape(shape, grey_levels(some))

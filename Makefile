@@ -12,7 +12,7 @@ ARGS ?=
 .DEFAULT_GOAL := test
 
 demo: $(READY)
-	@$(BIN)/preimage demo $(ARGS)
+	@$(BIN)/preimage demo --force $(ARGS)
 
 test: $(READY)
 	@$(PYTEST) $(ARGS)

@@ -175,6 +175,15 @@ def test_inspect_tells_what_is_in_a_file(model):
     assert (facts["name"], facts["version"], facts["library"]) == ("estimators.KernelPCA", 1, preimage.__version__)
     assert facts["bytes"] == model.stat().st_size
     assert facts["fitted"]["kernel_"] == "Gaussian(length_scale=2.0)"
+    assert facts["parameters"] == {
+        "n_components": 3,
+        "kernel": "Gaussian(length_scale=2.0)",
+        "approximation": None,
+        "solver": "auto",
+        "preimage": "auto",
+        "center": True,
+        "random_state": 0,
+    }
     words = good("inspect", model).stdout
     assert "KernelPCA" in words
     assert "Gaussian(length_scale=2.0)" in words

@@ -117,10 +117,14 @@ def output_option(*, required: bool = False) -> Decorator:
     return click.option("-o", "--output", metavar="OUTPUT", help=words, **default)
 
 
+def force_option(command: Callable) -> Callable:
+    """``--force``."""
+    return click.option("--force", is_flag=True, help="Replace the output if it exists.")(command)
+
+
 def shared_options(command: Callable) -> Callable:
     """``--force`` and ``--json``."""
-    command = click.option("--json", "as_json", is_flag=True, help="Tell the result as JSON.")(command)
-    return click.option("--force", is_flag=True, help="Replace the output if it exists.")(command)
+    return force_option(click.option("--json", "as_json", is_flag=True, help="Tell the result as JSON.")(command))
 
 
 def scheduler_option(command: Callable) -> Callable:

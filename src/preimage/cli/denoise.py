@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 @click.argument("input")
 @output_option(required=True)
 @click.option("--train", metavar="CLEAN", help="Clean examples like the rows of INPUT; else these teach themselves.")
-@click.option("--noise", type=NOISE, default="auto", show_default=True, help="Its law, such as salt-and-pepper:0.3.")
+@click.option(
+    "--noise",
+    type=NOISE,
+    default="auto",
+    show_default=True,
+    help="Its σ in the units of the numbers, [0, 1] for pixels, or law:number.",
+)
 @click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
 @click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
 @click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA of so many components.")
@@ -58,8 +64,9 @@ def denoise(
         facts |= cleaning.facts() | ({"report": report} if report else {})
         if unfinished:
             from preimage.cli.denoise_page import page
+            from preimage.cli.lines import denoising
 
-            page(cleaning, facts).write(unfinished)
+            page(cleaning, facts, denoising(cleaning, reading, input, train)).write(unfinished)
     return Told(facts, f"wrote {output}: {cleaning.words()}")
 
 

@@ -126,7 +126,7 @@ class _Text(tables.Records):
 
     def _parsed(self, file: TextIO) -> Iterator[tables.Line]:
         if self.found.dialect.delimiter == " ":
-            return ((number, line.split()) for number, line in enumerate(file, self.found.skip + 1))
+            return enumerate(self.found.cells(file), self.found.skip + 1)  # type: ignore[arg-type]
         reader: Any = self.found.cells(file)  # type: ignore[arg-type]
         return ((reader.line_num + self.found.skip, cells) for cells in reader)
 

@@ -106,13 +106,18 @@ def _delimiter(sample: Sequence[str], quote: str) -> str:
     for delimiter in DELIMITERS:
         rows = list(_cells(sample, delimiter, quote, f"{delimiter} {quote}" in "".join(sample)))
         rows = [row for row in (rows[:-1] if len(sample) == SAMPLE else rows) if row]
-        if rows and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1:
+        if rows and is_even([len(row) for row in rows]):
             cells = [cell.strip() for row in rows for cell in row]
             shares[delimiter] = sum(map(_is_number, cells)) / len(cells)
     if shares:
         return max(shares, key=shares.__getitem__)  # the first of equals
     common = [found for found in DELIMITERS if 2 * sum(found in line.strip() for line in sample) > len(sample)]
     return common[0] if common else ","
+
+
+def is_even(widths: Sequence[int]) -> bool:
+    """Whether lines are equally wide, but for a first one that lacks a name for the names of rows, as R writes it."""
+    return widths[-1] > 1 and len(set(widths[1:])) <= 1 and widths[0] in (widths[-1], widths[-1] - 1)
 
 
 def _decimal(name: str, cells: Sequence[str]) -> str:
@@ -126,8 +131,15 @@ def _decimal(name: str, cells: Sequence[str]) -> str:
 
 def _cells(lines: Sequence[str], delimiter: str, quote: str, spaced: bool) -> Iterator[list[str]]:
     if delimiter == " ":
-        return (line.split() for line in lines)
+        return (_words(line, quote) for line in lines)
     return csv.reader(lines, delimiter=delimiter, quotechar=quote, skipinitialspace=spaced)
+
+
+def _words(line: str, quote: str) -> list[str]:
+    """Cells between any number of spaces."""
+    if quote not in line:
+        return line.split()
+    return next(csv.reader([line.strip()], delimiter=" ", quotechar=quote, skipinitialspace=True))
 
 
 def _is_number(cell: str) -> bool:

@@ -14,7 +14,7 @@ from preimage.exceptions import DataFileError
 
 TIFF = (".tif", ".tiff")
 LEVELS = {"uint8": 255, "uint16": 65535}  # types of grey levels, with white; other types hold numbers as they are
-MODES = {"L": "uint8", "RGB": "uint8", "I;16": "uint16", "I": "int32", "F": "float32"}
+MODES = {"L": "uint8", "RGB": "uint8", "I;16": "uint16", "I;16B": "uint16", "I": "int32", "F": "float32"}
 LOSSY = {"quality": 95, "subsampling": 0}  # of a JPEG
 TRANSPARENT = (".png", *TIFF)
 ORIENTATION = 0x0112
@@ -136,7 +136,8 @@ def _by_pillow(opened: Any, file: Path) -> Picture:
         pages.append(_plain(opened.copy(), file))
         if (pages[-1].mode, pages[-1].size) != (pages[0].mode, pages[0].size):
             raise DataFileError(f"{file}: page {number + 1} is not like the first; save the pages as files.")
-    return Picture(np.stack([np.asarray(page) for page in pages]), Pixels(MODES[pages[0].mode]), several=True)
+    form = Pixels(MODES[pages[0].mode])
+    return Picture(np.stack([np.asarray(page, dtype=form.dtype) for page in pages]), form, several=True)
 
 
 def _one(opened: Any, file: Path) -> Picture:
@@ -154,7 +155,7 @@ def _one(opened: Any, file: Path) -> Picture:
         alpha = None if alpha.min() == 255 else alpha
         turned = turned.convert("L" if turned.mode == "LA" else "RGB")
     found = _plain(turned, file)
-    array = np.asarray(found)
+    array = np.asarray(found, dtype=MODES[found.mode])  # also where the file has its bytes the other way round
     repeated = array.ndim == 3 and bool((array == array[..., :1]).all())
     form = Pixels(MODES[found.mode], alpha=alpha, repeated=repeated, info=info)
     return Picture(array[..., 0] if repeated else array, form)
@@ -164,8 +165,6 @@ def _plain(image: Any, file: Path) -> Any:
     """The image in one of the modes that we know, if nothing is lost by it."""
     if image.mode in MODES:
         return image
-    if image.mode in ("I;16B", "I;16L"):
-        return image.convert("I;16")
     if image.mode in ("1", "P", "CMYK", "YCbCr"):
         return image.convert("L" if image.mode == "1" else "RGB")
     raise DataFileError(f"{file} is an image of the kind {image.mode}; save it in grey or colour.")

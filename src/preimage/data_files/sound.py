@@ -14,6 +14,7 @@ import numpy as np
 from preimage.data_files.base import Data, Form, Reading, needed, note
 from preimage.exceptions import DataFileError
 
+STREAMED = b"\xff" * 4  # the length of sound that was written to a pipe
 FLAC = {"int16": "PCM_16", "int24": "PCM_24", "int8": "PCM_S8"}
 
 
@@ -24,6 +25,8 @@ def read(path: Path, reading: Reading) -> Data:
     except DataFileError:
         raise
     except Exception as error:  # a damaged header can make its reader fail in any way
+        if found := re.match(r"Unknown wave file format: (\w+)", str(error)):
+            raise DataFileError(f"{path} holds {found.group(1)} sound: save it as PCM, 8 to 32 bits.") from error
         raise DataFileError(f"{path} is empty, damaged, or no {path.suffix.lower()} file.") from error
     values = values.reshape(len(values), -1)
     return Data(str(path), values, values.shape, Form(alone="signal", rate=rate, sample=sample))
@@ -58,7 +61,7 @@ def _wav(path: Path) -> tuple[np.ndarray, int, str]:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", wavfile.WavFileWarning)
         rate, samples = wavfile.read(path)
-    if any("EOF prematurely" in str(warning.message) for warning in told):
+    if any("EOF prematurely" in str(warning.message) for warning in told) and b"data" + STREAMED not in _head(path):
         note(f"{path} ends before its header says: {len(samples)} samples are there.")
     kind = "int24" if samples.dtype == np.int32 and _bits(path) == 24 else samples.dtype.name
     return _from_samples(samples), int(rate), kind
@@ -76,9 +79,13 @@ def _flac(path: Path) -> tuple[np.ndarray, int, str]:
 
 def _bits(path: Path) -> int:
     """Bits per sample, by the header, which follows the name of its chunk."""
-    with path.open("rb") as file:
-        found = re.search(rb"fmt (.{4})(.{16})", file.read(4096), re.DOTALL)
+    found = re.search(rb"fmt (.{4})(.{16})", _head(path), re.DOTALL)
     return struct.unpack("<HHIIHH", found.group(2))[-1] if found else 0
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4096)
 
 
 def _write_24_bits(path: Path, values: np.ndarray, rate: int) -> None:

@@ -182,6 +182,9 @@ class Records:
             raise DataFileError(f"{name} is empty.")
         self._first, first = lines[0][0], [cells for _, cells in lines]
         self.width = len(first[0])
+        if len(first) > 1 and len(first[1]) == self.width + 1 and None in self._values(first[0]):  # as R writes it
+            self.width += 1
+            first[0] = ["", *first[0]]
         below = [cells for cells in first[1:] if len(cells) == self.width]
         named = self._is_header(first[0], below) if reading.header is None else reading.header
         self.names = tuple(_text(cell) for cell in first[0]) if named else None

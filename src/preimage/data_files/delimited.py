@@ -90,8 +90,11 @@ class _Text(tables.Records):
     def __init__(self, name: str, open_bytes: Callable[[], BinaryIO], reading: Reading, by_arrow: bool):
         self.name, self._open_bytes, self._by_arrow = name, open_bytes, by_arrow
         self._encoding = reading.encoding or dialect.encoding(open_bytes)
-        with self._opened() as file:
-            self.found = dialect.recognised(name, file, reading, self._encoding)
+        try:
+            with self._opened() as file:
+                self.found = dialect.recognised(name, file, reading, self._encoding)
+        except csv.Error as error:
+            raise DataFileError(f"{name} is no table in text: {error}.") from error
         super().__init__(name, self._lines, reading, self.found.dialect.decimal)
 
     def blocks(self, numbers: Sequence[int], others: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:

@@ -17,7 +17,8 @@ LEVELS = {"uint8": 255, "uint16": 65535}  # types of grey levels, with white; ot
 MODES = {"L": "uint8", "RGB": "uint8", "I;16": "uint16", "I;16B": "uint16", "I": "int32", "F": "float32"}
 LOSSY = {"quality": 95, "subsampling": 0}  # of a JPEG
 TRANSPARENT = (".png", *TIFF)
-ORIENTATION = 0x0112
+ORIENTATION, BITS, SAMPLE_FORMAT = 274, 258, 339  # tags of TIFF and EXIF
+UNSIGNED = 1
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,7 @@ def load(file: Path) -> Picture:
         warnings.simplefilter("error", image.DecompressionBombWarning)  # which Pillow gives when it opens a file
         try:
             with image.open(file) as opened:
-                bits = opened.tag_v2.get(258, (8,)) if opened.format == "TIFF" else (8,)
-                if not (len(bits) > 1 and max(bits) > 8):
+                if not _is_beyond_pillow(opened):
                     return _by_pillow(opened, file)
         except DataFileError:
             raise
@@ -122,6 +122,14 @@ def load(file: Path) -> Picture:
             if file.suffix.lower() not in TIFF:
                 raise DataFileError(f"{file} is empty, damaged, or no image.") from error
     return _by_tifffile(file)
+
+
+def _is_beyond_pillow(opened: Any) -> bool:
+    """Whether Pillow would change the pixels of a TIFF: halve colour of 16 bits, or wrap whole numbers of 32."""
+    if opened.format != "TIFF":
+        return False
+    bits, signs = opened.tag_v2.get(BITS, (8,)), opened.tag_v2.get(SAMPLE_FORMAT, (UNSIGNED,))
+    return (len(bits) > 1 and max(bits) > 8) or (max(bits) > 16 and UNSIGNED in signs)
 
 
 def _by_pillow(opened: Any, file: Path) -> Picture:

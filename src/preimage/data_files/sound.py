@@ -28,7 +28,7 @@ def read(path: Path, reading: Reading) -> Data:
         if found := re.match(r"Unknown wave file format: (\w+)", str(error)):
             raise DataFileError(f"{path} holds {found.group(1)} sound: save it as PCM, 8 to 32 bits.") from error
         raise DataFileError(f"{path} is empty, damaged, or no {path.suffix.lower()} file.") from error
-    values = values.reshape(len(values), -1)
+    values = values.reshape(len(values), values.shape[1] if values.ndim > 1 else 1)
     return Data(str(path), values, values.shape, Form(alone="signal", rate=rate, sample=sample))
 
 

@@ -59,16 +59,14 @@ def _is_store(path: str) -> bool:
     from preimage.data_files.images import image_files
 
     place = Path(path)
-    if place.is_dir() and image_files(place):
-        return False
-    unlike = place.is_file() and place.suffix.lower() not in (".h5", ".hdf5")
-    return place.exists() and not unlike and _might_be(place) and _distributed("stores").is_store(place)
+    if not place.is_dir():
+        return place.is_file() and place.suffix.lower() in (".h5", ".hdf5") and _distributed("stores").is_store(place)
+    return not image_files(place) and _might_be(place) and _distributed("stores").is_store(place)
 
 
 def _might_be(place: Path) -> bool:
-    marks = {".npy", ".parquet", ".zarray", ".h5", ".hdf5"}
-    names = [place] if place.is_file() else place.iterdir()
-    return any(name.suffix.lower() in marks or name.name in ("zarr.json", ".zarray") for name in names)
+    marks = {".npy", ".parquet"}
+    return any(name.suffix.lower() in marks or name.name in ("zarr.json", ".zarray") for name in place.iterdir())
 
 
 def _distributed(module: str) -> Any:

@@ -65,7 +65,7 @@ def test_an_interruption_of_the_process_leaves_the_folder_as_it_was(tmp_path):
     put(tmp_path / "in.npy", rows(3000, 30))
     (tmp_path / "m.npz").write_text("before")
     command = [PREIMAGE, "fit", tmp_path / "in.npy", "-o", tmp_path / "m.npz", "--force", "--components", "all"]
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
         with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
             deadline = time.monotonic() + 60
             while len(os.listdir(tmp_path)) < 3 and time.monotonic() < deadline and process.poll() is None:

@@ -177,6 +177,7 @@ class Records:
     def __init__(self, name: str, walk: Callable[[], Iterator[Line]], reading: Reading, decimal: str = "."):
         self.name, self._walk, self.decimal = name, walk, decimal
         self._missing = MISSING | {mark.lower() for mark in reading.missing}
+        self._is_usual = decimal == "." and not reading.missing
         lines = list(islice(walk(), HEAD + 1))
         if not lines:
             raise DataFileError(f"{name} is empty.")
@@ -219,7 +220,7 @@ class Records:
             yield block
 
     def _numbers(self, cells: Sequence[Any], place: int, lines: list[Line]) -> Any:
-        if self.decimal == "." and all(type(cell) is str for cell in cells):
+        if self._is_usual and all(type(cell) is str for cell in cells):
             try:  # fast, but it knows neither gaps nor where it failed
                 if not any("_" in cell for cell in cells):
                     return np.array(cells, dtype=float)

@@ -14,7 +14,7 @@ ARGS ?=
 .DEFAULT_GOAL := test
 
 demo: $(READY)
-	@$(BIN)/preimage demo $(ARGS)
+	@$(BIN)/preimage demo --force $(ARGS)
 
 # As many workers as cores, each with one thread of BLAS.
 test: $(READY)

@@ -65,7 +65,7 @@ def test_an_interruption_of_the_process_leaves_the_folder_as_it_was(tmp_path):
     put(tmp_path / "in.npy", rows(3000, 30))
     (tmp_path / "m.npz").write_text("before")
     command = [PREIMAGE, "fit", tmp_path / "in.npy", "-o", tmp_path / "m.npz", "--force", "--components", "all"]
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
         with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
             deadline = time.monotonic() + 60
             while len(os.listdir(tmp_path)) < 3 and time.monotonic() < deadline and process.poll() is None:
@@ -95,6 +95,7 @@ def test_every_table_is_fitted_transformed_reconstructed_and_scored(ending, tmp_
     for verb, values in expected.items():
         out = tmp_path / f"{verb}{ending}"
         facts = json.loads(good(verb, file, table, "-o", out, "--json").stdout)
+        assert facts.pop("carried") == []
         assert facts == {"input": str(table), "output": str(out), "rows": 40, "columns": values.shape[1]}
         np.testing.assert_allclose(rows_of(out), values, rtol=1e-9, atol=1e-9)
     named = data_files.read(tmp_path / f"reconstruct{ending}").form.columns
@@ -133,9 +134,9 @@ def test_gaps_are_filled_and_all_other_numbers_stay(ending, model, tmp_path):
 
 def test_large_files_are_walked_in_blocks_to_the_same_result(model, tmp_path, monkeypatch):
     whole = good("transform", model, put(tmp_path / "in.csv")).stdout
-    for module in ("base", "delimited"):
+    for module, other in (("base", "base"), ("delimited", "tables")):
         monkeypatch.setattr(f"preimage.data_files.{module}.LARGE", 100)
-        monkeypatch.setattr(f"preimage.data_files.{module}.BLOCK", 7)
+        monkeypatch.setattr(f"preimage.data_files.{other}.BLOCK", 7)
     walked = good("transform", model, tmp_path / "in.csv").stdout
     a, b = ([[float(x) for x in line.split(",")] for line in text.splitlines()[1:]] for text in (whole, walked))
     np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
@@ -174,6 +175,15 @@ def test_inspect_tells_what_is_in_a_file(model):
     assert (facts["name"], facts["version"], facts["library"]) == ("estimators.KernelPCA", 1, preimage.__version__)
     assert facts["bytes"] == model.stat().st_size
     assert facts["fitted"]["kernel_"] == "Gaussian(length_scale=2.0)"
+    assert facts["parameters"] == {
+        "n_components": 3,
+        "kernel": "Gaussian(length_scale=2.0)",
+        "approximation": None,
+        "solver": "auto",
+        "preimage": "auto",
+        "center": True,
+        "random_state": 0,
+    }
     words = good("inspect", model).stdout
     assert "KernelPCA" in words
     assert "Gaussian(length_scale=2.0)" in words
@@ -217,14 +227,14 @@ def different_sizes(path):
 BAD_INPUT = {
     "missing.csv": (lambda path: None, "does not exist"),
     "empty.csv": (lambda path: path.write_text(""), "is empty"),
-    "ragged.csv": (lambda path: path.write_text("1,2,3,4\n1,2,3\n"), "line 2: 3 cells"),
-    "text.csv": (lambda path: path.write_text("a,b,c,d\n1,2,x,4\n"), "line 2, column 'c': 'x' is no number"),
+    "ragged.csv": (lambda path: path.write_text("5,2,3,4\n1,2,3\n"), "line 2: 3 cells"),
+    "text.csv": (lambda path: path.write_text("a,b,c,d\n1,2,3,4\n1,2,x,4\n"), "line 3, column 'c': 'x' is no number"),
     "gap.csv": (lambda path: path.write_text("a,b,c,d\n1,2,,4\n"), "column 'c' is missing"),
     "nan.npy": (lambda path: np.save(path, np.where(np.eye(4) > 0, np.nan, 1.0)), "row 1, column 1 is missing"),
     "sizes": (different_sizes, "1.png is 3×3 grey"),
     "corrupt.png": (corrupt, "damaged, or no image"),
     "wide.npy": (lambda path: np.save(path, np.zeros((3, 5))), "has 5 columns, and the model was fitted on 4"),
-    "swapped.csv": (lambda path: path.write_text("b,a,c,d\n1,2,3,4\n"), "column 1 is 'b', and the model .* 'a' there"),
+    "other.csv": (lambda path: path.write_text("a,b,c,e\n1,2,3,4\n"), "no column 'd', and the model was fitted on one"),
 }
 
 
@@ -232,8 +242,8 @@ BAD_INPUT = {
 @pytest.mark.parametrize("verb", ["fit", "transform", "reconstruct", "score", "impute"])
 def test_bad_input_is_a_sentence_and_leaves_nothing(verb, name, tmp_path):
     make, sentence = BAD_INPUT[name]
-    if (verb == "fit" and name in ("wide.npy", "swapped.csv")) or (verb == "impute" and name in ("gap.csv", "nan.npy")):
-        return
+    if (verb == "fit" and name in ("wide.npy", "other.csv")) or (verb == "impute" and name in ("gap.csv", "nan.npy")):
+        pytest.skip("this is good input for the command")
     kpca = KernelPCA(2, kernel=Gaussian(2.0)).fit(X)
     kpca.feature_names_in_ = np.array(NAMES, dtype=object)
     kpca.save(tmp_path / "model.npz")

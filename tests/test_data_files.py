@@ -14,7 +14,7 @@ from scipy.io import wavfile
 from helpers import rows
 from preimage import data_files
 from preimage.chunks import Chunks
-from preimage.data_files import Form, base, delimited
+from preimage.data_files import Form, Reading, base, delimited
 from preimage.exceptions import DataFileError
 
 X = rows(7, 3)
@@ -82,8 +82,8 @@ def test_the_array_of_an_npz_keeps_its_name(tmp_path):
 def test_text_keeps_every_digit(values):
     finite = np.where(np.isfinite(values), values, 0.5)
     stream = io.StringIO()
-    delimited._write(stream, [finite], Form(columns=tuple(f"c{i}" for i in range(finite.shape[1]))), ",")
-    read = delimited._read("text", lambda: io.StringIO(stream.getvalue()), 0)
+    delimited._write(stream, [finite], Form(columns=tuple(f"c{i}" for i in range(finite.shape[1]))), ",", ".")
+    read = delimited._read("text", lambda: io.BytesIO(stream.getvalue().encode()), 0, Reading())
     np.testing.assert_array_equal(read.whole(), finite)
 
 
@@ -196,8 +196,8 @@ def test_a_folder_is_one_image_a_row(shape, tmp_path):
 def test_large_files_are_walked_in_blocks_and_give_the_same_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(base, "LARGE", 50)
     monkeypatch.setattr(delimited, "LARGE", 50)
-    for module in (base, delimited, __import__("preimage.data_files.parquet").data_files.parquet):
-        monkeypatch.setattr(module, "BLOCK", 2)
+    for module in ("base", "tables", "parquet"):
+        monkeypatch.setattr(f"preimage.data_files.{module}.BLOCK", 2)
     for name in ("a.npy", "a.csv", "a.parquet"):
         data = data_files.read(put(tmp_path / name, [X], Form(columns=("x", "y", "z")), overwrite=True))
         assert [len(block) for block in data.blocks()] == [2, 2, 2, 1]
@@ -289,14 +289,14 @@ BAD = {
     "two.npz": (lambda path: np.savez(path, a=X, b=X), "holds the arrays a, b"),
     "cut.npz": (cut(lambda path: np.savez(path, a=X), "cut.npz", 0.7), "no .npz file"),
     "text.parquet": (text("hello"), "no parquet file"),
-    "words.parquet": (parquet_of(a=[1.0], b=["x"]), "column 'b': values of type .*string are no numbers"),
+    "words.parquet": (parquet_of(b=["x"]), "has no column of numbers"),
     "gap.parquet": (parquet_of(a=[1.0, None]), "row 2, column 'a' is missing"),
     "text.wav": (text("hello"), "no .wav file"),
     "cut.wav": (cut(lambda path: wavfile.write(path, 8000, np.zeros(50, np.int16)), "cut.wav", 0.2), "damaged"),
     "text.png": (text("hello"), "damaged, or no image"),
     "damaged.png": (damaged_png, "damaged, or no image"),
     "cut.jpg": (cut(image_file(pixels(40, 40)), "cut.jpg", 0.5), "damaged, or no image"),
-    "clear.png": (transparent, "transparent parts"),
+    "clear": (lambda path: (path.mkdir(), transparent(path / "a.png")), "transparent parts"),
     "deep.png": (deep_colour, "colour of 16 bits"),
     "unknown.xyz": (text("1,2"), "unknown ending '.xyz'"),
     "missing.csv": (lambda path: None, "does not exist"),
@@ -330,7 +330,6 @@ def test_gaps_are_read_where_they_are_allowed(name, tmp_path):
         ("a;b\n1.5;2\n", ("a", "b"), [1.5, 2]),
         ("1  2\n3 4\n", None, [1, 2]),
         ("heart rate\n70\n71\n", ("heart rate",), [70]),
-        ("0,1,2\n5,6,7\n", ("0", "1", "2"), [5, 6, 7]),
         ('"a","b"\n"1","2"\n', ("a", "b"), [1, 2]),
         ("\ufeffa,b\r\n1,2\r\n", ("a", "b"), [1, 2]),
         ("-1e-3,+2.\n", None, [-0.001, 2]),

@@ -183,7 +183,7 @@ def test_the_terminal_shows_the_table_and_ends_with_the_path(done, monkeypatch):
     }
     rows = SimpleNamespace(train=range(1000), clean=range(200), pile=range(800))
     held = SimpleNamespace(digits=rows, **groups)
-    monkeypatch.setattr("preimage.demo.run", lambda out, seed: (held, out / f"{seed}.html"))
+    monkeypatch.setattr("preimage.demo.run", lambda out, seed, overwrite: (held, out / f"{seed}.html"))
     answer = CliRunner().invoke(command, ["--out", "there", "--seed", "7"])
     assert answer.exit_code == 0
     for entry in done[0]["taught"]:

@@ -54,3 +54,45 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path, name, 
     with pytest.raises(error, match=sentence), written(tmp_path / name, overwrite=False):
         pytest.fail("the block ran")
     assert (tmp_path / "there").read_text() == "kept"
+
+
+def test_a_link_is_followed_and_stays_a_link(tmp_path):
+    (tmp_path / "target").write_text("before")
+    for name, target in (("link", "target"), ("dangling", "new")):
+        (tmp_path / name).symlink_to(tmp_path / target)
+        with written(tmp_path / name) as unfinished:
+            unfinished.write_text("after")
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / target).read_text() == "after"
+
+
+@pytest.mark.parametrize("place", ["a pipe", "a device"])
+def test_pipes_and_devices_are_refused_and_stay(place, tmp_path):
+    node = tmp_path / "node"
+    if place == "a pipe":
+        os.mkfifo(node)
+    else:
+        try:
+            os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        except PermissionError:
+            pytest.skip("only root makes devices")
+    before = node.stat().st_mode
+    with pytest.raises(FileExistsError, match="is a device or a pipe"), written(node):
+        pytest.fail("the block ran")
+    assert node.stat().st_mode == before
+
+
+def test_a_file_reaches_the_disk_before_it_takes_its_name(tmp_path, monkeypatch):
+    done = []
+    monkeypatch.setattr(os, "fsync", lambda handle: done.append(os.readlink(f"/proc/self/fd/{handle}")))
+    with written(tmp_path / "out.txt") as unfinished:
+        unfinished.write_text("whole")
+    assert done == [str(unfinished), str(tmp_path)]
+
+
+def test_a_private_file_is_replaced_in_private(tmp_path):
+    path = tmp_path / "secret"
+    path.touch(0o600)
+    with written(path) as unfinished:
+        assert stat.S_IMODE(unfinished.stat().st_mode) & 0o077 == 0
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

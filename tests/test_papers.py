@@ -180,7 +180,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, shelf):
     assert len(measured) == 6
 
 
-def test_another_seed_other_sizes_or_a_damaged_piece_are_measured_again(tmp_path, shelf):
+def test_another_seed_other_sizes_other_code_or_a_damaged_piece_are_measured_again(tmp_path, shelf, monkeypatch):
     measured = []
     shelf(small_paper(measured))
     Run(tmp_path, seed=1).tell(["small"])
@@ -191,6 +191,9 @@ def test_another_seed_other_sizes_or_a_damaged_piece_are_measured_again(tmp_path
     (tmp_path / "parts" / "small" / "first-one.json").write_text('{"half a')
     Run(tmp_path, seed=2, quick=True).tell(["small"])
     assert measured[16:] == [("one", 2)]
+    monkeypatch.setattr("preimage.papers.runs._source", lambda: "other code")
+    Run(tmp_path, seed=2, quick=True).tell(["small"])
+    assert len(measured) == 17 + 4
 
 
 def test_a_part_without_its_data_says_so_and_the_rest_runs(tmp_path, shelf):

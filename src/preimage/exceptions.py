@@ -72,6 +72,10 @@ class NothingFoundWarning(PreimageWarning):
     """No component stands out of what independent columns would show."""
 
 
+class DataFileWarning(PreimageWarning):
+    """A data file was read or written in a way that is worth a look."""
+
+
 class ModelFileError(ValueError):
     """A model cannot be written to a file, or a file holds no model that can be trusted."""
 

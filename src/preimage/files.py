@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from unicodedata import category
 from uuid import uuid4
 
-__all__ = ["written"]
+__all__ = ["followed", "printable", "written"]
 
 
 @contextmanager
 def written(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
     """A place beside ``path`` to write to, which takes its name once the block has ended well.
 
-    Whatever ends the block otherwise, Ctrl-C included, leaves the folder as it was.
+    Whatever ends the block otherwise, Ctrl-C included, leaves the folder as it was. A symbolic link is followed: the
+    file it names is replaced, and the link stays. Devices and pipes are refused.
 
     Parameters
     ----------
@@ -29,25 +32,48 @@ def written(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator
     unfinished : Path
         A new empty file in the same folder with the same ending.
     """
-    path = Path(path)
+    path = followed(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{path} is a device or a pipe, and no file that could be replaced.")
     if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists already and is left as it is.")
+        raise FileExistsError(f"{path} exists already and is left as it is; --force (overwrite=True) replaces it.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist.")
-    unfinished = path.with_name(f".{path.stem}-{uuid4().hex[:8]}{path.suffix}")
+    unfinished = path.with_name(f".{path.stem[:40]}-{uuid4().hex[:8]}{path.suffix}")
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     try:  # from here on, so that there is no moment at which an interruption would leave the new file
-        unfinished.touch(0o600, exist_ok=False)
+        unfinished.touch(0o666 if mode is None else mode & 0o600, exist_ok=False)
         yield unfinished
-        unfinished.chmod(path.stat().st_mode if path.exists() else 0o666 & ~_umask())
+        if mode is not None:
+            unfinished.chmod(mode)
+        _to_disk(unfinished)
         unfinished.replace(path)
+        _to_disk(path.parent)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def followed(path: str | os.PathLike[str]) -> Path:
+    """The path, or what it names where it is a symbolic link."""
+    return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+
+
+def printable(text: str) -> str:
+    """Text without characters that steer a terminal or that no encoding holds; line ends stay."""
+    return "".join(
+        letter if letter == "\n" or category(letter)[0] != "C" else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def _to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a folder, would survive a power cut; some file systems cannot tell."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from preimage.cli.common import Told, counted
@@ -11,20 +12,25 @@ from preimage.cli.common import Told, counted
 if TYPE_CHECKING:
     import numpy as np
 
-    from preimage.data_files import Data, Form
+    from preimage.data_files import Data, Form, Reading
     from preimage.data_files.stores import Store
 
 Answer = Callable[["np.ndarray"], "np.ndarray"]
 
 
 @contextmanager
-def opened_for(verb: str, model: str, input: str, scheduler: str | None) -> Iterator[tuple[Any, Data | Store]]:
-    """A fitted model that has the verb, and rows of the columns that it was fitted on."""
+def opened_for(
+    verb: str, model: str, input: str, reading: Reading, scheduler: str | None, *, codes: bool = False
+) -> Iterator[tuple[Any, Data | Store]]:
+    """A fitted model that has the verb, and rows of the columns that it was fitted on, or of its ``codes``."""
     from preimage.data_files.stores import opened
 
     fitted = load_model(model, verb)
-    with opened(input, scheduler) as data:
-        check_columns(fitted, data)
+    known = fitted.get_feature_names_out() if codes else getattr(fitted, "feature_names_in_", None)
+    expected = None if known is None or reading.columns is not None else tuple(map(str, known))
+    with opened(input, scheduler, replace(reading, expected=expected)) as data:
+        if not codes:
+            check_width(fitted, data)
         yield fitted, data
 
 
@@ -45,20 +51,12 @@ def load_model(path: str, verb: str) -> Any:
     return model
 
 
-def check_columns(model: Any, data: Data | Store) -> None:
-    """Refuse rows of another width, or with columns of other names, than the model was fitted on."""
+def check_width(model: Any, data: Data | Store) -> None:
+    """Refuse rows of another width than the model was fitted on."""
     if data.shape[1] != model.n_features_in_:
         raise ValueError(
             f"{data.name} has {data.shape[1]} columns, and the model was fitted on {model.n_features_in_}."
         )
-    known = getattr(model, "feature_names_in_", None)
-    if known is None or data.form.columns is None:
-        return
-    for number, (found, expected) in enumerate(zip(data.form.columns, known, strict=True), 1):
-        if found != expected:
-            raise ValueError(
-                f"{data.name}: column {number} is {found!r}, and the model was fitted on {expected!r} there."
-            )
 
 
 def answered(data: Data | Store, answer: Answer, *, gaps: bool = False) -> Iterator[np.ndarray]:
@@ -68,9 +66,21 @@ def answered(data: Data | Store, answer: Answer, *, gaps: bool = False) -> Itera
     done = 0
     progress.report("rows", done, data.shape[0])
     for block in data.answered(answer) if hasattr(data, "answered") else map(answer, data.blocks(gaps=gaps)):
+        check_finite(block, data.name, done)
         yield block
         done += len(block)
         progress.report("rows", done, data.shape[0])
+
+
+def check_finite(block: np.ndarray, name: str, done: int) -> None:
+    """Refuse answers that are no numbers, ``done`` rows after the first."""
+    import numpy as np
+
+    bad = ~np.isfinite(block).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"{name}: the model has no finite answer to row {done + bad.argmax() + 1}: its numbers are too large."
+        )
 
 
 def write_answers(
@@ -90,4 +100,5 @@ def write_answers(
     with data_files.writing(output, form, overwrite=force) as write:
         write(measured())
     facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": width}
+    facts["carried"] = list(form.carried)
     return Told(facts, f"wrote {output}: {counted(data.shape[0], 'row')} of {counted(width, 'column')}")

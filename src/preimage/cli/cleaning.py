@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import click
 import numpy as np
 
 from preimage import progress
+from preimage.cli.apply import check_finite
 from preimage.cli.common import counted
 from preimage.cli.fit import EXACT, LANDMARKS
+from preimage.cli.lines import constructed
 from preimage.cli.options import n_components
 from preimage.data_files import Data, Form
+from preimage.data_files.pixels import grey_levels
 from preimage.noise import GaussianNoise
 from preimage.noise_level import noise_level
 
-SHOWN = 8  # rows kept for the report
+SHOWN = 200  # rows kept for the report
 SAMPLES = 3000  # and samples of a signal
 SAMPLE = 20_000  # rows of a large file from which a denoiser learns
 
@@ -46,7 +49,7 @@ class Cleaning:
         self.model = self._kernel_pca(seed) if self.is_plain else self._denoiser(seed)
         self.before: list[np.ndarray] = []
         self.after: list[np.ndarray] = []
-        self._removed = 0.0
+        self.removed = np.zeros(data.shape[1])  # mean squares, one per column
 
     @property
     def is_plain(self) -> bool:
@@ -56,8 +59,11 @@ class Cleaning:
 
     def blocks(self) -> Iterator[np.ndarray]:
         """The cleaned rows; what is shown and told later is gathered on the way."""
+        done = 0
         for before, after in self._pairs():
-            self._removed += float(np.square(before - after).sum(dtype=float))
+            check_finite(after, self.data.name, done)
+            done += len(after)
+            self.removed += np.square(before - after).sum(axis=0, dtype=float) / self.data.shape[0]
             wanted = (SAMPLES if self.form.alone == "signal" else SHOWN) - len(self.before)
             self.before += list(before[:wanted])
             self.after += list(after[:wanted])
@@ -65,7 +71,7 @@ class Cleaning:
 
     def facts(self) -> dict[str, Any]:
         """What was done, for a program."""
-        model, noise = self.model, getattr(self.model, "noise_", self.noise)
+        model, noise = self.model, _in_python_numbers(getattr(self.model, "noise_", self.noise))
         risk, stack = getattr(model, "risk_", None), getattr(model, "stack_", None)
         return {
             "method": type(model).__name__,
@@ -73,15 +79,17 @@ class Cleaning:
             "noise": noise if isinstance(noise, str) else repr(noise),
             "levels": None if stack is None else len(stack.levels),
             "remaining_error": None if risk is None else float(risk),
-            "removed": float(np.sqrt(self._removed / np.prod(self.data.shape, dtype=float))),
-            "model": " ".join(repr(model).split()),
+            "removed": float(np.sqrt(self.removed.mean())),
+            "model": constructed(model),
         }
 
     def words(self) -> str:
         """What was done, for a person."""
         facts = self.facts()
         what = {"image": "one image", "signal": "one signal"}.get(self.form.alone, counted(self.data.shape[0], "row"))
-        told = f"{what} cleaned by {facts['method']}, noise {facts['noise']}, removed {facts['removed']:.3g} rms"
+        noise = getattr(self.model, "noise_", self.noise)
+        law = f"of σ = {noise.sigma:.3g}" if isinstance(noise, GaussianNoise) and noise.clip is None else facts["noise"]
+        told = f"{what} cleaned by {facts['method']}, noise {law}, removed {facts['removed']:.3g} rms"
         return told + (
             "" if facts["remaining_error"] is None else f", remaining error about {facts['remaining_error'] ** 0.5:.3g}"
         )
@@ -127,6 +135,7 @@ class Cleaning:
                 f"--components and --preimage need rows, and {self.data.name} is one image or signal."
             )
         gaussian = isinstance(self.noise, str | GaussianNoise)
+        self._check_unit()
         if self.train is None and not gaussian and not self.is_plain:
             raise click.UsageError(
                 f"without clean examples only Gaussian noise can be removed, not {self.noise!r}: add --train."
@@ -135,6 +144,15 @@ class Cleaning:
             raise ValueError(
                 f"{self.data.name} has {self.data.shape[1]} columns, and the clean examples in {self.train.name} have "
                 f"{self.train.shape[1]}."
+            )
+
+    def _check_unit(self) -> None:
+        """Refuse a noise level in grey levels or samples: pixels and sound lie between 0 or −1 and 1 here."""
+        scaled = self.data.scale if self.data.scale > 1 else 2.0**15 if self.form.rate else 0.0
+        if scaled and isinstance(self.noise, GaussianNoise) and self.noise.sigma >= 1:
+            raise click.UsageError(
+                f"--noise {self.noise.sigma:g} is more than white or full volume, which are 1: for "
+                f"{self.noise.sigma:g} of {scaled:g} write {self.noise.sigma / scaled:.3g}."
             )
 
     def _denoiser(self, seed: int) -> Any:
@@ -184,4 +202,13 @@ def _shaped(data: Data, shape: tuple[int, ...]) -> Form:
             f"--shape {','.join(map(str, shape))} asks for {int(np.prod(shape))} columns, and {data.name} has "
             f"{data.shape[1]}."
         )
-    return data.form.with_shape(shape)
+    some = next(data.source()) if callable(data.source) else data.source
+    return data.form.with_shape(shape, grey_levels(some))
+
+
+def _in_python_numbers(law: Any) -> Any:
+    """A law of noise whose settings are numbers of Python, as a reader would write them."""
+    if isinstance(law, str):
+        return law
+    found = {item.name: getattr(law, item.name) for item in fields(law)}
+    return replace(law, **{name: float(value) for name, value in found.items() if isinstance(value, np.floating)})

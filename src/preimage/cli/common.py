@@ -10,14 +10,18 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
+from preimage.cli.options import DELIMITER, ENCODING, NAMES
+from preimage.files import printable
+
 INTERRUPTED = 130
-TERMINATED = 143
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 Decorator = Callable[[Callable], Callable]
 
@@ -46,11 +50,12 @@ class Command(click.Command):
         standard = context.params.get("output") == "-"
         if as_json and standard:
             raise click.UsageError("--json and the rows would both go to standard output: name a file with -o.")
+        _refuse_same_places(context.params)
         try:
             with _one_signal_only(), _notes(), shown_progress(beside_rows=standard):
                 told = super().invoke(context)
             if isinstance(told, Told) and not standard:
-                click.echo(json.dumps(told.facts, indent=1, ensure_ascii=False) if as_json else told.words)
+                click.echo(printable(json.dumps(told.facts, indent=1, ensure_ascii=False) if as_json else told.words))
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             context.exit(INTERRUPTED)
@@ -59,7 +64,25 @@ class Command(click.Command):
         except Exception as error:
             if debug or getattr(error, "errno", None) == errno.EPIPE:  # click ends quietly where a pipe was closed
                 raise
-            raise click.ClickException(sentence(error)) from error
+            raise click.ClickException(printable(sentence(error))) from error
+
+
+def _refuse_same_places(given: dict[str, Any]) -> None:
+    """Refuse an output that is an input, or another output: one of the two would be lost."""
+    inputs = {f"the {name}": given[name] for name in ("input", "model", "train") if given.get(name) not in (None, "-")}
+    outputs = {name: given[name] for name in ("output", "report") if given.get(name) not in (None, "-")}
+    seen = {os.path.realpath(place): name for name, place in inputs.items()}
+    for name, place in outputs.items():
+        real = os.path.realpath(place)
+        if real in seen:
+            raise click.UsageError(f"{place} is both {seen[real]} and the {name}: name another file.")
+        seen[real] = f"the {name}"
+        if inside := next((other for other in inputs.values() if _holds(other, real)), None):
+            raise click.UsageError(f"{place} lies inside the input {inside}: write beside it.")
+
+
+def _holds(folder: str, place: str) -> bool:
+    return os.path.isdir(folder) and place.startswith(os.path.realpath(folder) + os.sep)
 
 
 def sentence(error: Exception) -> str:
@@ -94,10 +117,14 @@ def output_option(*, required: bool = False) -> Decorator:
     return click.option("-o", "--output", metavar="OUTPUT", help=words, **default)
 
 
+def force_option(command: Callable) -> Callable:
+    """``--force``."""
+    return click.option("--force", is_flag=True, help="Replace the output if it exists.")(command)
+
+
 def shared_options(command: Callable) -> Callable:
     """``--force`` and ``--json``."""
-    command = click.option("--json", "as_json", is_flag=True, help="Tell the result as JSON.")(command)
-    return click.option("--force", is_flag=True, help="Replace the output if it exists.")(command)
+    return force_option(click.option("--json", "as_json", is_flag=True, help="Tell the result as JSON.")(command))
 
 
 def scheduler_option(command: Callable) -> Callable:
@@ -108,10 +135,32 @@ def scheduler_option(command: Callable) -> Callable:
 
 def applies_model(command: Callable) -> Callable:
     """MODEL INPUT -o OUTPUT, and what else commands share that apply a model to rows."""
-    parts = (click.argument("model"), click.argument("input"), output_option(), scheduler_option, shared_options)
+    parts = (
+        click.argument("model"),
+        click.argument("input"),
+        output_option(),
+        table_options,
+        scheduler_option,
+        shared_options,
+    )
     for part in reversed(parts):
         command = part(command)
     return command
+
+
+def table_options(command: Callable) -> Callable:
+    """``--columns`` and what else says how a table is to be read; the command gets them as one ``reading``."""
+
+    @wraps(command)
+    def collected(*args: Any, **given: Any) -> Any:
+        from preimage.data_files import Reading
+
+        names = [item.name for item in fields(Reading) if item.name != "expected"]
+        return command(*args, reading=Reading(**{name: given.pop(name) for name in names}), **given)
+
+    for option in reversed(_TABLE_OPTIONS):
+        collected = option(collected)
+    return collected
 
 
 def folder_option(default: str, contents: str) -> Decorator:
@@ -122,7 +171,20 @@ def folder_option(default: str, contents: str) -> Decorator:
 
 def seed_option(command: Callable) -> Callable:
     """``--seed``."""
-    return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")(command)
+    return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")(command)
+
+
+_TABLE_OPTIONS = (
+    click.option("--columns", type=NAMES, help="Work on these columns of a table, and carry the others along."),
+    click.option("--keep", type=NAMES, default=(), help="Carry these columns of a table along unchanged."),
+    click.option("--delimiter", type=DELIMITER, help="Between the cells of a text; recognised otherwise."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal sign of a text; recognised otherwise."),
+    click.option("--encoding", type=ENCODING, help="Of a text, such as cp1252; recognised if it is UTF-8 or UTF-16."),
+    click.option(
+        "--header/--no-header", default=None, help="Whether the first line names columns; recognised otherwise."
+    ),
+    click.option("--missing", type=NAMES, default=(), help="Marks of missing numbers, such as -999, beside NA, ?, …"),
+)
 
 
 @contextmanager
@@ -133,13 +195,13 @@ def _one_signal_only() -> Iterator[None]:
         return
 
     def stop(number: int, frame: Any) -> None:
-        for which in (signal.SIGINT, signal.SIGTERM):
+        for which in SIGNALS:
             signal.signal(which, signal.SIG_IGN)
-        if number == signal.SIGTERM:
-            raise SystemExit(TERMINATED)
-        raise KeyboardInterrupt
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        raise SystemExit(128 + number)
 
-    before = {which: signal.signal(which, stop) for which in (signal.SIGINT, signal.SIGTERM)}
+    before = {which: signal.signal(which, stop) for which in SIGNALS}
     try:
         yield
     finally:
@@ -153,7 +215,7 @@ def _notes() -> Iterator[None]:
     from preimage.exceptions import PreimageWarning
 
     def show(message: Any, *rest: Any, **more: Any) -> None:
-        click.echo(f"note: {' '.join(str(message).split())}", err=True)
+        click.echo(printable(f"note: {' '.join(str(message).split())}"), err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

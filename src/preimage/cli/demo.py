@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from preimage.cli.common import Command, folder_option, seed_option
+from preimage.cli.common import Command, folder_option, force_option, seed_option
 
 if TYPE_CHECKING:
     from preimage.demo.contest import Contest
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @folder_option("demo", "report.html")
 @seed_option
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def demo(out: Path, seed: int, as_json: bool) -> None:
+def demo(out: Path, seed: int, force: bool, as_json: bool) -> None:
     """Denoise handwritten digits by every method, beside linear PCA and scikit-learn, and write a report."""
     from preimage.demo import run
 
-    contest, page = run(out, seed)
+    contest, page = run(out, seed, overwrite=force)
     if as_json:
         groups = {"taught": contest.taught, "alone": contest.alone}
         figures = {name: [entry.figures() for entry in entries] for name, entries in groups.items()}

@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from preimage.cli.common import Command, Told, output_option, seed_option, shared_options
+from preimage.cli.common import Command, Told, output_option, seed_option, shared_options, table_options
 from preimage.cli.options import COMPONENTS, KERNEL, METHOD, NOISE, SHAPE
+
+if TYPE_CHECKING:
+    from preimage.data_files import Data, Reading
 
 
 @click.command(cls=Command)
 @click.argument("input")
 @output_option(required=True)
 @click.option("--train", metavar="CLEAN", help="Clean examples like the rows of INPUT; else these teach themselves.")
-@click.option("--noise", type=NOISE, default="auto", show_default=True, help="Its law, such as salt-and-pepper:0.3.")
+@click.option(
+    "--noise",
+    type=NOISE,
+    default="auto",
+    show_default=True,
+    help="Its σ in the units of the numbers, [0, 1] for pixels, or law:number.",
+)
 @click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
 @click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
 @click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA of so many components.")
 @click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this way back.")
 @click.option("--report", metavar="PAGE", help="Write a page, .html, with before and after.")
+@table_options
 @seed_option
 @shared_options
 def denoise(
-    input: str, output: str, train: str | None, report: str | None, force: bool, as_json: bool, **choices: Any
+    input: str,
+    output: str,
+    train: str | None,
+    report: str | None,
+    reading: Reading,
+    force: bool,
+    as_json: bool,
+    **choices: Any,
 ) -> Told:
     """Remove the noise of INPUT, and write OUTPUT in the same form.
 
@@ -35,16 +53,25 @@ def denoise(
     from preimage.cli.cleaning import Cleaning
     from preimage.files import written
 
-    data = data_files.read(input)
-    cleaning = Cleaning(data, None if train is None else data_files.read(train), **choices)
+    data = data_files.read(input, reading)
+    cleaning = Cleaning(data, None if train is None else _examples(train, data, reading), **choices)
     with ExitStack() as stack:
         write = stack.enter_context(data_files.writing(output, cleaning.form, overwrite=force))
         unfinished = report and stack.enter_context(written(report, overwrite=force))
         write(cleaning.blocks())
         facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": data.shape[1]}
+        facts["carried"] = list(data.form.carried)
         facts |= cleaning.facts() | ({"report": report} if report else {})
         if unfinished:
             from preimage.cli.denoise_page import page
+            from preimage.cli.lines import denoising
 
-            page(cleaning, facts).write(unfinished)
+            page(cleaning, facts, denoising(cleaning, reading, input, train)).write(unfinished)
     return Told(facts, f"wrote {output}: {cleaning.words()}")
+
+
+def _examples(path: str, data: Data, reading: Reading) -> Data:
+    """Clean examples, of the same columns where both files name them."""
+    from preimage import data_files
+
+    return data_files.read(path, replace(reading, expected=None if reading.columns else data.form.columns))

@@ -8,24 +8,24 @@ import numpy as np
 
 from preimage import plot
 from preimage.cli.cleaning import Cleaning
+from preimage.files import printable
 from preimage.report import Code, Page, Picture, Section, Table, Text
 
 PART = 240  # pixels of a side of the part of an image that is shown
-READ = {
-    "image": "image = np.asarray(PIL.Image.open({name!r})) / 255",
-    "signal": "signal = np.loadtxt({name!r})  # or scipy.io.wavfile.read",
-    "": "noisy = np.load({name!r})  # or any other way to a matrix",
-}
+IMAGES = 8  # of many
+PANELS = 6  # columns of a table that are drawn
+LISTED = 40  # and listed
 
 
-def page(cleaning: Cleaning, facts: dict[str, Any]) -> Page:
-    """The page for a run that is done."""
+def page(cleaning: Cleaning, facts: dict[str, Any], lines: str) -> Page:
+    """The page for a run that is done; ``lines`` do the same in Python."""
     sections = [
-        Section("Before and after", [_picture(cleaning)]),
+        Section("Before and after", [_picture(cleaning), *_columns(cleaning)]),
         Section("What was chosen, and why", _choices(cleaning, facts)),
-        Section("The same in Python", [Code(_code(cleaning, facts))]),
+        Section("The same in Python", [Code(lines)]),
     ]
-    return Page("Noise removed", f"{facts['input']}: {cleaning.words()}.", sections)
+    title = "Noise removed" if facts["removed"] else "Nothing removed"
+    return Page(title, printable(f"{facts['input']}: {cleaning.words()}."), sections)
 
 
 def _picture(cleaning: Cleaning) -> Picture:
@@ -33,16 +33,43 @@ def _picture(cleaning: Cleaning) -> Picture:
     if form.shape is not None and len(form.shape) > 1:
         if form.alone:
             return _one_image(before.reshape(form.shape), after.reshape(form.shape))
+        before, after = before[:IMAGES], after[:IMAGES]
         axes = _axes(2, len(before), (0.9 * len(before), 2.0))
         plot.images({"before": before, "after": after}, form.shape, axes, n_images=len(before))
         return Picture(axes.flat[0].figure, "The first images, as they came and as they were written.")
+    if form.shape is not None:
+        return _lines(before, after, "The first signals")
     if form.alone == "signal":
-        before, after = before.T, after.T
-    count = min(3, len(before))
+        return _lines(before.T, after.T, "The first samples", form.rate)
+    largest = np.sort(np.argsort(-cleaning.removed)[:PANELS])
+    picture = _lines(before.T[largest], after.T[largest], "The first rows, a column each", n_lines=PANELS)
+    for panel, place in zip(picture.figure.axes, largest, strict=False):
+        panel.set_title(_name(cleaning, int(place)), fontsize="small", loc="left")
+        panel.set_xlabel("row" if panel is picture.figure.axes[-1] else "")
+    return picture
+
+
+def _lines(before: np.ndarray, after: np.ndarray, what: str, rate: int = 0, n_lines: int = 3) -> Picture:
+    count = min(n_lines, len(before))
     axes = _axes(count, 1, (7.0, 1.7 * count + 0.4))
-    plot.signals({"before": before, "after": after}, axes, n_signals=count, rate=form.rate or None)
-    what = "samples" if form.alone else "rows"
-    return Picture(axes.flat[0].figure, f"The first {what}, as they came and as they were written.")
+    plot.signals({"before": before, "after": after}, axes, n_signals=count, rate=rate or None)
+    return Picture(axes.flat[0].figure, f"{what}, as they came and as they were written.")
+
+
+def _columns(cleaning: Cleaning) -> list[Any]:
+    """What was removed from every column of a table, and what was carried along."""
+    form = cleaning.form
+    if form.shape is not None or form.alone:
+        return []
+    order = np.argsort(-cleaning.removed, kind="stable")[:LISTED]
+    rows = [[_name(cleaning, int(place)), float(np.sqrt(cleaning.removed[place]))] for place in order]
+    rows += [[printable(name), "left alone"] for name in form.carried]
+    return [Table(["column", "removed, root mean square"], rows, caption="What was removed from every column.")]
+
+
+def _name(cleaning: Cleaning, place: int) -> str:
+    columns = cleaning.form.columns
+    return printable(columns[place]) if columns else f"column {place + 1}"
 
 
 def _one_image(before: np.ndarray, after: np.ndarray) -> Picture:
@@ -69,7 +96,9 @@ def _choices(cleaning: Cleaning, facts: dict[str, Any]) -> list[Any]:
         "noise": "estimated from the data" if facts["noise"] == "auto" else facts["noise"],
         "levels on top of each other": facts["levels"],
         "removed, root mean square": facts["removed"],
-        "remaining mean squared error, estimated": facts["remaining_error"],
+        "remaining error, root mean square, estimated": None
+        if facts["remaining_error"] is None
+        else facts["remaining_error"] ** 0.5,
     }
     if cleaning.is_plain:
         told |= {"kernel": repr(cleaning.model.kernel_), "components": int(cleaning.model.n_components_)}
@@ -90,21 +119,4 @@ def _reason(cleaning: Cleaning) -> str:
     return (
         f"{law}. Stages of kernel features were stacked as long as one more lowered the error of data set aside, as "
         f"{judge} shows it; the ridge of every stage was chosen by the same error."
-    )
-
-
-def _code(cleaning: Cleaning, facts: dict[str, Any]) -> str:
-    name = type(cleaning.model).__name__
-    verb = "denoise(noisy)" if cleaning.is_plain else "transform(noisy)"
-    fitted = "fit(clean)." if facts["examples"] == "clean" else "fit(noisy)."
-    call = {"image": "denoise_image(image)", "signal": "denoise_signal(signal)"}.get(cleaning.form.alone)
-    return "\n".join(
-        [
-            "import numpy as np",
-            f"from preimage import {name}",
-            "",
-            READ[cleaning.form.alone].format(name=facts["input"]),
-            f"model = {facts['model']}",
-            f"cleaned = model.{call or fitted + verb}",
-        ]
     )

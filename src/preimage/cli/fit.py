@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +15,12 @@ from preimage.cli.common import (
     scheduler_option,
     seed_option,
     shared_options,
+    table_options,
 )
 from preimage.cli.options import APPROXIMATION, COMPONENTS, KERNEL, METHOD, n_components
+
+if TYPE_CHECKING:
+    from preimage.data_files import Reading
 
 EXACT = 5000  # rows up to which the automatic choice is exact
 LANDMARKS = 1000
@@ -34,6 +39,7 @@ LANDMARKS = 1000
     help=f"auto takes {LANDMARKS} landmarks for more than {EXACT} rows.",
 )
 @click.option("--preimage", type=METHOD, default="auto", show_default=True, help="The way back, such as learned.")
+@table_options
 @scheduler_option
 @seed_option
 @shared_options
@@ -44,6 +50,7 @@ def fit(
     kernel: Any,
     approximation: Any,
     preimage: Any,
+    reading: Reading,
     scheduler: str | None,
     seed: int,
     force: bool,
@@ -56,7 +63,9 @@ def fit(
 
     if output == "-":
         raise click.UsageError("a model file cannot go to standard output: name a file with -o.")
-    with opened(input, scheduler) as data:
+    if Path(output).suffix.lower() != ".npz" and not Path(output).is_dir():
+        raise click.UsageError(f"{output}: a model file ends in .npz.")
+    with opened(input, scheduler, reading) as data:
         if approximation == "auto":
             approximation = LANDMARKS if data.shape[0] > EXACT else None
         model = KernelPCA(
@@ -84,6 +93,7 @@ def _told(model: Any, data: Any, output: str) -> Told:
         "output": output,
         "rows": data.shape[0],
         "columns": data.shape[1],
+        "carried": list(data.form.carried),
         "components": int(model.n_components_),
         "explained_variance": share,
         "kernel": repr(model.kernel_),

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import click
 
 from preimage.cli.common import Command
+from preimage.files import printable
+
+LONGEST = 1000  # characters of the first line
 
 
 @click.command(cls=Command)
@@ -23,13 +27,22 @@ def inspect(model: str, as_json: bool) -> None:
     found = describe(model)
     size = Path(model).stat().st_size
     if as_json:
-        click.echo(json.dumps({"file": model, "bytes": size} | asdict(found), indent=1, ensure_ascii=False))
+        facts: dict[str, Any] = {"file": model, "bytes": size} | asdict(found)
+        values = facts.pop("values")
+        facts |= {part: _valued(facts[part], values) for part in ("parameters", "fitted")}
+        click.echo(printable(json.dumps(facts, indent=1, ensure_ascii=False)))
         return
+    name = found.name.split(".")[-1]
     click.echo(
-        f"{model}: {found.name.split('.')[-1]}, {size:,} bytes, format {found.version}, preimage {found.library}"
+        printable(f"{model}: {name}, {size:,} bytes, format {found.version}, preimage {found.library}"[:LONGEST])
     )
     for title, part in (("parameters", found.parameters), ("fitted", found.fitted or {"nothing": "not fitted yet"})):
         click.echo(f"\n{title}")
         width = max(map(len, part), default=0)
         for name, words in part.items():
-            click.echo(fill(f"  {name:<{width}}  {words}", 100, subsequent_indent=" " * (width + 4)))
+            click.echo(fill(printable(f"  {name:<{width}}  {words}"), 100, subsequent_indent=" " * (width + 4)))
+
+
+def _valued(part: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:
+    """The words of a part, or values where JSON has them."""
+    return {name: values.get(name, words) for name, words in part.items()}

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import codecs
+import csv
+import math
 from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import click
 
-__all__ = ["APPROXIMATION", "COMPONENTS", "KERNEL", "METHOD", "NOISE", "SHAPE", "n_components"]
+__all__ = [
+    "APPROXIMATION",
+    "COMPONENTS",
+    "DELIMITER",
+    "ENCODING",
+    "KERNEL",
+    "METHOD",
+    "NAMES",
+    "NOISE",
+    "SHAPE",
+    "n_components",
+]
 
 
 class _Typed(click.ParamType):
@@ -101,6 +115,34 @@ class _Shape(_Typed):
         return tuple(int(size) for size in sizes)
 
 
+class _Names(_Typed):
+    name = "name,…"
+
+    def read(self, text: str) -> Any:
+        return tuple(name.strip() for name in next(csv.reader([text])))
+
+
+class _Delimiter(_Typed):
+    name = "character"
+
+    def read(self, text: str) -> Any:
+        found = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}.get(text, text)
+        if len(found) != 1:
+            raise ValueError(f"{text!r} is no delimiter; write one character, tab or space.")
+        return found
+
+
+class _Encoding(_Typed):
+    name = "name"
+
+    def read(self, text: str) -> Any:
+        try:
+            return codecs.lookup(text).name
+        except LookupError as error:
+            raise ValueError(f"{text!r} is no encoding; write utf-8, cp1252, latin-1 or the like.") from error
+
+
+NAMES, DELIMITER, ENCODING = _Names(), _Delimiter(), _Encoding()
 KERNEL, METHOD, COMPONENTS = _Kernel(), _Method(), _Components()
 APPROXIMATION, NOISE, SHAPE = _Approximation(), _Noise(), _Shape()
 
@@ -141,6 +183,9 @@ def _value(text: str) -> Any:
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError as error:
         raise ValueError(f"{text!r} is no number.") from error
+    if not math.isfinite(number):
+        raise ValueError(f"{text!r} is not finite.")
+    return number

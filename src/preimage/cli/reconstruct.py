@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from preimage.cli.common import Command, Told, applies_model
+
+if TYPE_CHECKING:
+    from preimage.data_files import Reading
 
 
 @click.command(cls=Command)
 @applies_model
 @click.option("--codes", is_flag=True, help="INPUT holds codes, as `preimage transform` writes them.")
 def reconstruct(
-    model: str, input: str, output: str, codes: bool, scheduler: str | None, force: bool, as_json: bool
+    model: str,
+    input: str,
+    output: str,
+    codes: bool,
+    reading: Reading,
+    scheduler: str | None,
+    force: bool,
+    as_json: bool,
 ) -> Told:
     """What the components of the model in the file MODEL keep of the rows of INPUT, in the form of INPUT."""
-    from preimage.cli.apply import check_columns, load_model, write_answers
-    from preimage.data_files import Form
-    from preimage.data_files.stores import opened
+    from preimage.cli.apply import opened_for, write_answers
 
-    fitted = load_model(model, "inverse_transform")
-    with opened(input, scheduler) as data:
+    with opened_for("inverse_transform", model, input, reading, scheduler, codes=codes) as (fitted, data):
         if codes:
             names = getattr(fitted, "feature_names_in_", None)
-            form = Form(columns=None if names is None else tuple(names), key=data.form.key)
+            names = [f"column_{number}" for number in range(1, fitted.n_features_in_ + 1)] if names is None else names
+            form = data.form.with_columns(*map(str, names))
             return write_answers(data, fitted.inverse_transform, output, form, force=force)
-        check_columns(fitted, data)
         return write_answers(
             data,
             lambda rows: fitted.inverse_transform(fitted.transform(rows)),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from preimage.cli.common import Command, Told, folder_option, seed_option
+from preimage.cli.common import Command, Told, folder_option, force_option, seed_option
 from preimage.papers import PAPERS
 
 
@@ -15,8 +15,9 @@ from preimage.papers import PAPERS
 @click.option("--quick", is_flag=True, help="Small sizes: minutes, and figures that scatter more.")
 @folder_option("papers", "report.html, results.json and the pictures")
 @seed_option
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Tell the result as JSON.")
-def reproduce(paper: str, quick: bool, out: Path, seed: int, as_json: bool) -> Told:
+def reproduce(paper: str, quick: bool, out: Path, seed: int, force: bool, as_json: bool) -> Told:
     """Run a paper's experiments again: every table and figure, published beside measured, a verdict on every claim.
 
     What is finished is kept in the folder: a run that was stopped goes on where it was. USPS digits and heartbeats are
@@ -25,7 +26,7 @@ def reproduce(paper: str, quick: bool, out: Path, seed: int, as_json: bool) -> T
     from preimage.papers import runs
     from preimage.papers.page import summary
 
-    told = runs.reproduce(PAPERS if paper == "all" else [paper], out, seed=seed, quick=quick)
+    told = runs.reproduce(PAPERS if paper == "all" else [paper], out, seed=seed, quick=quick, overwrite=force)
     report = out / "report.html"
     lines = [
         f"{claim.verdict:18}  {one.paper.name:13}  {claim.statement}" for one in told for claim in one.findings.claims

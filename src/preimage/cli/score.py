@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from preimage.cli.common import Command, Told, applies_model
 
+if TYPE_CHECKING:
+    from preimage.data_files import Reading
+
 
 @click.command(cls=Command)
 @applies_model
-def score(model: str, input: str, output: str, scheduler: str | None, force: bool, as_json: bool) -> Told:
+def score(
+    model: str, input: str, output: str, reading: Reading, scheduler: str | None, force: bool, as_json: bool
+) -> Told:
     """One number a row of INPUT: minus its squared distance to the subspace of the model in the file MODEL.
 
     The lower, the less a row is like those that the model was fitted on.
     """
     from preimage.cli.apply import opened_for, write_answers
 
-    with opened_for("score_samples", model, input, scheduler) as (fitted, data):
+    with opened_for("score_samples", model, input, reading, scheduler) as (fitted, data):
         form = data.form.with_columns("score")
         return write_answers(data, lambda rows: fitted.score_samples(rows)[:, None], output, form, force=force)

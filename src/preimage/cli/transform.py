@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from preimage.cli.common import Command, Told, applies_model
 
+if TYPE_CHECKING:
+    from preimage.data_files import Reading
+
 
 @click.command(cls=Command)
 @applies_model
-def transform(model: str, input: str, output: str, scheduler: str | None, force: bool, as_json: bool) -> Told:
+def transform(
+    model: str, input: str, output: str, reading: Reading, scheduler: str | None, force: bool, as_json: bool
+) -> Told:
     """Codes of the rows of INPUT by the model in the file MODEL."""
     from preimage.cli.apply import opened_for, write_answers
 
-    with opened_for("transform", model, input, scheduler) as (fitted, data):
+    with opened_for("transform", model, input, reading, scheduler) as (fitted, data):
         form = data.form.with_columns(*map(str, fitted.get_feature_names_out()))
         return write_answers(data, fitted.transform, output, form, force=force)

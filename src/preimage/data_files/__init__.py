@@ -1,8 +1,8 @@
 """Data files in and out: numpy, delimited text, parquet, folders of images, one image, one signal.
 
 Every file is rows of numbers, with a :class:`Form` that says how they stood in it, so that others like them can be
-written: names of columns, the size and depth of images, the rate of sound. One image is one row; one signal is one
-column. Large files are walked in blocks and never held whole.
+written: names of columns and columns that are no numbers, the size and depth of images, the rate of sound. One image is
+one row; one signal is one column. Large files are walked in blocks and never held whole.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from preimage.data_files import delimited
-from preimage.data_files.base import Data, Form
+from preimage.data_files.base import Data, Form, Reading
 from preimage.exceptions import DataFileError
-from preimage.files import written
+from preimage.files import followed, written
 
-__all__ = ["Data", "Form", "read", "writing"]
+__all__ = ["Data", "Form", "Reading", "read", "writing"]
 
 STANDARD = "-"  # standard input or output, as CSV
 # Which module knows which endings.
@@ -31,7 +31,9 @@ FORMATS = {
     ".tsv": "delimited",
     ".txt": "delimited",
     ".parquet": "parquet",
+    ".xlsx": "excel",
     ".wav": "sound",
+    ".flac": "sound",
     ".png": "images",
     ".jpg": "images",
     ".jpeg": "images",
@@ -40,27 +42,41 @@ FORMATS = {
     ".bmp": "images",
 }
 
+TABLES = ("delimited", "parquet", "excel")
+OTHERWISE = {".xls": "save it as .xlsx or CSV", ".ods": "save it as .xlsx or CSV", ".mp3": "save it as .wav or .flac"}
+
 Write = Callable[[Iterable[np.ndarray]], None]
 
 
-def read(path: str | os.PathLike[str]) -> Data:
+def read(path: str | os.PathLike[str], reading: Reading | None = None) -> Data:
     """The rows in a file or folder; ``"-"`` is standard input as CSV.
+
+    Parameters
+    ----------
+    path : path
+    reading : Reading, optional
+        What the file does not tell by itself, such as which columns to work on.
 
     Raises
     ------
     DataFileError
         In one sentence, what is wrong with the file and where.
     """
+    reading = reading or Reading()
     if os.fspath(path) == STANDARD:
-        return delimited.read_standard_input()
+        return delimited.read_standard_input(reading)
     path = Path(path)
     if not path.exists():
         raise DataFileError(f"{path} does not exist.")
     if not os.access(path, os.R_OK):
         raise DataFileError(f"{path} may not be read: you have no permission to.")
-    if path.is_dir():
-        return import_module("preimage.data_files.images").read_folder(path)
-    return _format(path).read(path)
+    if not path.is_dir() and not path.is_file():
+        raise DataFileError(f"{path} is a device or a pipe, and no file; - reads CSV from standard input.")
+    name = "images" if path.is_dir() else _format(path)
+    if name not in TABLES and not reading.is_plain:
+        raise DataFileError(f"{path} is no table: columns, delimiters and the like cannot be named for it.")
+    module = import_module(f"preimage.data_files.{name}")
+    return (module.read_folder if path.is_dir() else module.read)(path, reading)
 
 
 @contextmanager
@@ -73,20 +89,21 @@ def writing(path: str | os.PathLike[str], form: Form, *, overwrite: bool = False
     if os.fspath(path) == STANDARD:
         yield lambda blocks: delimited.write_standard_output(blocks, form)
         return
-    path = Path(path)
+    path = followed(path)
     if path.is_dir() or not path.suffix:
         with import_module("preimage.data_files.images").new_folder(path, form, overwrite) as write:
             yield write
         return
-    writer = _format(path)
+    writer = import_module(f"preimage.data_files.{_format(path)}")
     writer.check(path, form)
     with written(path, overwrite=overwrite) as unfinished:
         yield lambda blocks: writer.write(unfinished, blocks, form)
 
 
-def _format(path: Path):
-    if path.suffix.lower() not in FORMATS:
-        raise DataFileError(
-            f"{path} has the unknown ending {path.suffix!r}; known are {', '.join(FORMATS)}, and folders of images."
-        )
-    return import_module(f"preimage.data_files.{FORMATS[path.suffix.lower()]}")
+def _format(path: Path) -> str:
+    """The name of the module that knows a file's format, by its ending."""
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        advice = OTHERWISE.get(ending, f"known are {', '.join(FORMATS)}, and folders of images")
+        raise DataFileError(f"{path} has the unknown ending {path.suffix!r}; {advice}.")
+    return FORMATS[ending]

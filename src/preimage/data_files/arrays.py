@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from preimage.data_files.base import Data, Form, floating
+from preimage.data_files.base import Data, Form, Reading, floating, note
+from preimage.data_files.pixels import grey_levels
 from preimage.exceptions import DataFileError
+from preimage.operators import free_memory
 
 
-def read(path: Path) -> Data:
+def read(path: Path, reading: Reading) -> Data:
     """Rows of an array; an array of more axes is a stack of images, one of a single axis or column a signal."""
     array, key = _load_npz(path) if path.suffix.lower() == ".npz" else (_load(path), "X")
     if array.dtype.kind not in "fiub":
@@ -21,12 +23,17 @@ def read(path: Path) -> Data:
     if not 1 <= array.ndim <= 4:
         raise DataFileError(f"{path} holds an array of {array.ndim} axes; rows need two, images up to four.")
     rows = array.reshape(len(array), int(np.prod(array.shape[1:])))
-    shape = array.shape[1:] if array.ndim > 2 else None
-    return Data(str(path), rows, rows.shape, Form(shape=shape, alone="signal" if rows.shape[1] == 1 else "", key=key))
+    if array.ndim > 2:
+        form = Form(shape=array.shape[1:], pixels=grey_levels(rows), key=key)
+    else:
+        form = Form(alone="signal" if rows.shape[1] == 1 else "", key=key)
+    return Data(str(path), rows, rows.shape, form)
 
 
 def check(path: Path, form: Form) -> None:
-    """Arrays hold everything."""
+    """Arrays hold numbers alone."""
+    if form.carried:
+        note(f"{path} holds numbers alone, so {', '.join(map(repr, form.carried))} will not be in it.")
 
 
 def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
@@ -60,19 +67,29 @@ def _row_shape(form: Form, block: np.ndarray) -> tuple[int, ...]:
 def _load(path: Path) -> np.ndarray:
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+    except Exception as error:  # a damaged header can make its reader fail in any way
         raise DataFileError(f"{path} is empty, damaged, or no .npy file of numbers.") from error
 
 
 def _load_npz(path: Path) -> tuple[np.ndarray, str]:
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as found:
-            key = _chosen(path, found.files)
+        with zipfile.ZipFile(path) as archive:
+            key = _chosen(path, [name.removesuffix(".npy") for name in archive.namelist()])
+            _refuse_bomb(path, archive.getinfo(f"{key}.npy").file_size)
+        with np.load(path, allow_pickle=False) as found:
             return found[key], key
-    except (ValueError, EOFError, OSError, AttributeError, zipfile.BadZipFile, KeyError) as error:
-        if isinstance(error, DataFileError):
-            raise
+    except DataFileError:
+        raise
+    except Exception as error:  # as above, and whatever a damaged or encrypted archive may raise
         raise DataFileError(f"{path} is empty, damaged, or no .npz file of numbers.") from error
+
+
+def _refuse_bomb(path: Path, size: int) -> None:
+    """Refuse an array that unfolds to more memory than there is."""
+    if size > free_memory() / 2:
+        raise DataFileError(
+            f"{path} holds an array of {size / 2**30:.1f} GiB, too much for the memory: write it as .npy."
+        )
 
 
 def _chosen(path: Path, names: list[str]) -> Any:

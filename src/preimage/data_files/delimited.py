@@ -1,36 +1,36 @@
-"""Delimited text: .csv, .tsv and .txt, with or without a header; an empty cell is a missing number."""
+"""Delimited text: .csv, .tsv and .txt, with or without a header; an empty cell or line is a missing number."""
 
 from __future__ import annotations
 
 import csv
 import io
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 
-from preimage.chunks import BLOCK
-from preimage.data_files.base import LARGE, Data, Form
+from preimage.data_files import arrow_text, dialect, tables
+from preimage.data_files.base import LARGE, Data, Form, Reading
+from preimage.data_files.columns import Columns, Pieces, all_columns, plain_values
 from preimage.exceptions import DataFileError
 
-MISSING = {"", "na", "nan", "n/a", "null", "none"}
-DELIMITERS = ("\t", ";", "|", ",", " ")
-
-Lines = Iterator[tuple[int, str]]
+ARROW = 2**20  # bytes from which pyarrow reads a text, where it is installed
 
 
-def read(path: Path) -> Data:
+def read(path: Path, reading: Reading) -> Data:
     """Rows of a text file; a large one is read anew at every walk."""
-    return _read(str(path), lambda: path.open(encoding="utf-8-sig", newline=None), path.stat().st_size)
+    return _read(str(path), lambda: path.open("rb"), path.stat().st_size, reading)
 
 
-def read_standard_input() -> Data:
+def read_standard_input(reading: Reading) -> Data:
     """Rows from standard input."""
-    text = sys.stdin.read()
-    return _read("standard input", lambda: io.StringIO(text.removeprefix("\ufeff")), len(text))
+    content = sys.stdin.buffer.read()
+    return _read("standard input", lambda: io.BytesIO(content), len(content), reading)
 
 
 def check(path: Path, form: Form) -> None:
@@ -39,108 +39,120 @@ def check(path: Path, form: Form) -> None:
 
 def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
     """Write the header, if there is one, and the rows with as few digits as tell them apart."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        _write(file, blocks, form, "\t" if path.suffix.lower() == ".tsv" else ",")
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else form.text.delimiter
+    with path.open("w", encoding=form.text.encoding, newline="") as file:
+        _write(file, blocks, form, delimiter, form.text.decimal)
 
 
 def write_standard_output(blocks: Iterable[np.ndarray], form: Form) -> None:
     """Write rows to standard output."""
-    _write(sys.stdout, blocks, form, ",")
+    _write(sys.stdout, blocks, form, ",", ".")
 
 
-def _write(file: TextIO, blocks: Iterable[np.ndarray], form: Form, delimiter: str) -> None:
+def _write(file: TextIO, blocks: Iterable[np.ndarray], form: Form, delimiter: str, decimal: str) -> None:
+    table = form.as_table()
+    header = form.columns if table is None else table.names
     writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-    if form.columns:
-        writer.writerow(form.columns)
-    for block in blocks:
-        writer.writerows(block.astype(str).tolist())
+    for columns in all_columns(blocks, table):
+        if header:  # with the first rows, so that a command that fails before them writes nothing
+            writer.writerow(header)
+            header = None
+        writer.writerows(zip(*_texts(columns, table, decimal), strict=True))
 
 
-def _read(name: str, open_text: Callable[[], TextIO], size: int) -> Data:
-    text = _Text(name, open_text)
-    form = Form(columns=text.columns, alone="signal" if text.width == 1 else "")
-    if size > LARGE // 4:  # a number takes about twice as many bytes in memory, and more while it is read
-        return Data(name, text.blocks, (text.count(), text.width), form)
-    blocks = list(text.blocks())
-    if not blocks:
-        raise DataFileError(f"{name} is empty." if text.columns is None else f"{name} has a header and no rows.")
-    rows = np.concatenate(blocks)
-    return Data(name, rows, rows.shape, form)
+def _texts(columns: Sequence[np.ndarray | Pieces], table: Columns | None, decimal: str) -> Iterator[list[str]]:
+    whole = frozenset[int]() if table is None else table.whole
+    for place, column in enumerate(columns):
+        if not isinstance(column, np.ndarray):
+            yield [_text(value) for value in plain_values(column)]
+            continue
+        texts = column.astype(str).tolist()
+        if place in whole:
+            texts = [text.removesuffix(".0") for text in texts]
+        yield [text.replace(".", decimal) for text in texts] if decimal != "." else texts
 
 
-class _Text:
-    """Numbers in lines, with the delimiter and the header found in the first of them."""
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
-    def __init__(self, name: str, open_text: Callable[[], TextIO]):
-        self.name, self._open = name, open_text
-        start = [line for _, line in islice(self._lines(), 2)]
-        if not start:
-            raise DataFileError(f"{name} is empty.")
-        # A row tells the delimiter better than the header, whose names may have spaces.
-        self.delimiter = next((found for found in DELIMITERS if found in start[-1].strip()), ",")
-        cells = self._cells(start[0])
-        self.width = len(cells)
-        self.columns = tuple(cells) if _is_header(cells) else None
 
-    def blocks(self) -> Iterator[np.ndarray]:
-        lines = self._lines()
-        if self.columns is not None:
-            next(lines)
-        while block := list(islice(lines, BLOCK)):
-            yield self._parse(block)
+def _read(name: str, open_bytes: Callable[[], BinaryIO], size: int, reading: Reading) -> Data:
+    text = _Text(name, open_bytes, reading, size > ARROW)
+    large = size > LARGE // 4  # a number takes about twice as many bytes in memory, and more while it is read
+    return tables.tabled(text, reading, large=large, text=text.found.dialect)
 
-    def count(self) -> int:
-        """The number of rows."""
-        return sum(1 for _ in self._lines()) - (self.columns is not None)
 
-    def _lines(self) -> Lines:
-        """Lines that are not empty, with their numbers."""
+class _Text(tables.Records):
+    """Cells in lines of text, by the dialect that is found in the first of them."""
+
+    def __init__(self, name: str, open_bytes: Callable[[], BinaryIO], reading: Reading, by_arrow: bool):
+        self.name, self._open_bytes, self._by_arrow = name, open_bytes, by_arrow
+        self._encoding = reading.encoding or dialect.encoding(open_bytes)
         try:
-            with self._open() as file:
-                yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())
-        except UnicodeDecodeError as error:
-            raise DataFileError(f"{self.name} is no text in UTF-8.") from error
+            with self._opened() as file:
+                self.found = dialect.recognised(name, file, reading, self._encoding)
+        except csv.Error as error:
+            raise DataFileError(f"{name} is no table in text: {error}.") from error
+        super().__init__(name, self._lines, reading, self.found.dialect.decimal)
 
-    def _parse(self, lines: list[tuple[int, str]]) -> np.ndarray:
-        try:  # fast, but it knows neither gaps nor where it failed
-            rows = np.loadtxt(
-                [line for _, line in lines], delimiter=self.delimiter.strip(" ") or None, ndmin=2, comments=None
-            )
-        except ValueError:
-            rows = None
-        if rows is None or rows.shape != (len(lines), self.width):
-            rows = np.array([self._row(number, line) for number, line in lines])
-        return rows
+    def blocks(self, numbers: Sequence[int], others: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
+        """Matrices and other columns; by pyarrow, as far as it is installed and understands the text."""
+        done = 0
+        if self._by_arrow:
+            first = self._first if self.names is not None else self._first - 1
+            try:
+                for matrix, kept in arrow_text.blocks(
+                    self._open_bytes, self.found, first, self.width, numbers, others, self._missing
+                ):
+                    yield matrix, kept
+                    done += len(matrix)
+                return
+            except arrow_text.NotUnderstood:
+                pass
+        for matrix, kept in super().blocks(numbers, others):
+            if done < len(matrix):
+                yield matrix[done:], [column[done:] for column in kept]
+            done = max(0, done - len(matrix))
 
-    def _row(self, number: int, line: str) -> list[float]:
-        cells = self._cells(line)
-        if len(cells) != self.width:
-            raise DataFileError(
-                f"{self.name}, line {number}: {len(cells)} cells, where the first line has {self.width}."
-            )
-        values = [_number(cell) for cell in cells]
-        if None in values:
-            column = values.index(None)
-            told = repr(self.columns[column]) if self.columns else column + 1
-            raise DataFileError(f"{self.name}, line {number}, column {told}: {cells[column]!r:.60} is no number.")
-        return values  # type: ignore[return-value]
+    def _lines(self) -> Iterator[tables.Line]:
+        """The number and the cells of every line, beginning with a header that stands in a comment."""
+        try:
+            with self._opened() as file:
+                for _ in range(self.found.skip):
+                    next(file)
+                named = [(self.found.skip, self.found.names)] if self.found.names else []
+                yield from _with_gaps(chain(named, self._parsed(file)))
+        except csv.Error as error:
+            raise DataFileError(f"{self.name} is no table in text: {error}.") from error
 
-    def _cells(self, line: str) -> list[Any]:
-        if self.delimiter == " ":
-            return line.split()
-        return [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=self.delimiter))]
+    def _parsed(self, file: TextIO) -> Iterator[tables.Line]:
+        if self.found.dialect.delimiter == " ":
+            return enumerate(self.found.cells(file), self.found.skip + 1)  # type: ignore[arg-type]
+        reader: Any = self.found.cells(file)  # type: ignore[arg-type]
+        return ((reader.line_num + self.found.skip, cells) for cells in reader)
+
+    @contextmanager
+    def _opened(self) -> Iterator[TextIO]:
+        with io.TextIOWrapper(self._open_bytes(), encoding=self._encoding, newline="") as file:
+            try:
+                yield file
+            except UnicodeError as error:
+                told = "UTF-8" if self._encoding.startswith("utf-8") else self._encoding
+                raise DataFileError(
+                    f"{self.name} is no text in {told}: name its encoding by --encoding, such as cp1252."
+                ) from error
 
 
-def _is_header(cells: list[str]) -> bool:
-    """Whether cells are names: one of them is no number, or they count the columns, as pandas does."""
-    counted = [[str(number + first) for number in range(len(cells))] for first in (0, 1)]
-    return any(_number(cell) is None for cell in cells) or (len(cells) > 2 and cells in counted)
-
-
-def _number(cell: str) -> float | None:
-    if cell.lower() in MISSING:
-        return np.nan
-    try:
-        return None if "_" in cell else float(cell)  # Python reads 1_000, and no other program writes it
-    except ValueError:
-        return None
+def _with_gaps(lines: Iterable[tables.Line]) -> Iterator[tables.Line]:
+    """The lines of a table, where an empty one between others is a row of gaps."""
+    width, empty = 0, list[int]()
+    for number, cells in lines:
+        if len(cells) <= 1 and not "".join(cells).strip():
+            empty.append(number)
+            continue
+        yield from ((line, [""] * width) for line in empty if width)
+        width = width or len(cells)
+        empty.clear()
+        yield number, cells

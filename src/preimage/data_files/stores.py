@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage.data_files.base import Data, Form
+from preimage.data_files.base import Data, Form, Reading
 from preimage.exceptions import DataFileError
 
 
@@ -38,31 +38,35 @@ class Store:
 
 
 @contextmanager
-def opened(path: str, scheduler: str | None = None) -> Iterator[Data | Store]:
+def opened(path: str, scheduler: str | None = None, reading: Reading | None = None) -> Iterator[Data | Store]:
     """The rows in a file, a folder or a store; all inside is done by the cluster of a scheduler where one is named."""
     from preimage.data_files import read
 
     if scheduler is None and not _is_store(path):
-        yield read(path)
+        yield read(path, reading)
         return
     with _distributed("cluster").connected(scheduler):
         if not Path(path).exists():
             raise DataFileError(f"{path} does not exist.")
+        if reading is not None and not reading.is_plain:
+            raise DataFileError(f"{path} is a store in chunks, all of whose columns are read.")
         array, columns = _distributed("stores").open_store(Path(path))
         yield Store(os.fspath(path), array, Form(columns=columns))
 
 
 def _is_store(path: str) -> bool:
     """Whether to ask at all; files and folders of images are not, and dask need not be there for them."""
+    from preimage.data_files.images import image_files
+
     place = Path(path)
-    unlike = place.is_file() and place.suffix.lower() not in (".h5", ".hdf5")
-    return place.exists() and not unlike and _might_be(place) and _distributed("stores").is_store(place)
+    if not place.is_dir():
+        return place.is_file() and place.suffix.lower() in (".h5", ".hdf5") and _distributed("stores").is_store(place)
+    return not image_files(place) and _might_be(place) and _distributed("stores").is_store(place)
 
 
 def _might_be(place: Path) -> bool:
-    marks = {".npy", ".parquet", ".zarray", ".h5", ".hdf5"}
-    names = [place] if place.is_file() else place.iterdir()
-    return any(name.suffix.lower() in marks or name.name in ("zarr.json", ".zarray") for name in names)
+    marks = {".npy", ".parquet"}
+    return any(name.suffix.lower() in marks or name.name in ("zarr.json", ".zarray") for name in place.iterdir())
 
 
 def _distributed(module: str) -> Any:

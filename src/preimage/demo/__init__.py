@@ -12,7 +12,7 @@ from preimage.files import written
 __all__ = ["run"]
 
 
-def run(out: Path, seed: int) -> tuple[Contest, Path]:
+def run(out: Path, seed: int, *, overwrite: bool = True) -> tuple[Contest, Path]:
     """Hold the contest and write ``report.html`` into a folder; returns the entries and the page's path.
 
     The place is taken before the work, so that a wrong one is told at once, and given back if the work ends early.
@@ -20,7 +20,7 @@ def run(out: Path, seed: int) -> tuple[Contest, Path]:
     from preimage.demo import contest, page
 
     path = out / "report.html"
-    with _folder(out), written(path) as unfinished:
+    with _folder(out), written(path, overwrite=overwrite) as unfinished:
         held = contest.run(seed)
         unfinished.write_text(page.tell(held).html(), encoding="utf-8")
     return held, path

@@ -6,6 +6,7 @@ Only sizes are read here; the workers read the rows, so that they must see the s
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ import dask.array as da
 import numpy as np
 
 from preimage.distributed import cluster
-from preimage.exceptions import DataFileError
+from preimage.exceptions import DataFileError, DataFileWarning
 
 CHUNK = 32 * 2**20  # bytes of a chunk, where the store has none of its own
 
@@ -55,6 +56,7 @@ class Groups:
     """Row groups of parquet files, a chunk each; nulls are missing numbers."""
 
     places: tuple[tuple[str, int], ...]
+    columns: tuple[int, ...]
 
     def read(self, number: int) -> np.ndarray:
         """The rows of a group."""
@@ -62,7 +64,7 @@ class Groups:
 
         path, group = self.places[number]
         table = parquet.ParquetFile(path).read_row_group(group)
-        return np.stack([column.to_numpy().astype(float) for column in table.columns], axis=1)
+        return np.stack([table.column(place).to_numpy().astype(float) for place in self.columns], axis=1)
 
 
 def is_store(path: Path) -> bool:
@@ -74,16 +76,15 @@ def is_store(path: Path) -> bool:
 
 def open_store(path: Path) -> tuple[Any, tuple[str, ...] | None]:
     """The rows in a store as a Dask array, and the names of their columns where it has any."""
-    try:
-        if path.is_dir():
-            return _folder(path)
-        kinds = {".npy": _npy, ".parquet": lambda path: _parquet([path]), ".h5": _hdf5, ".hdf5": _hdf5}
-        return kinds[path.suffix.lower()](path)
-    except KeyError:
+    kinds = {".npy": _npy, ".parquet": lambda path: _parquet([path]), ".h5": _hdf5, ".hdf5": _hdf5}
+    reader = _folder if path.is_dir() else kinds.get(path.suffix.lower())
+    if reader is None:
         raise DataFileError(
             f"{path} cannot be read in chunks by a cluster: give .npy, .zarr, .h5, .parquet, or a folder of .npy or "
             ".parquet files."
-        ) from None
+        )
+    try:
+        return reader(path)
     except DataFileError:
         raise
     except ImportError as error:
@@ -139,11 +140,29 @@ def _parquet(paths: list[Path]):
     for path, found in zip(paths, names, strict=True):
         if found != names[0]:
             raise DataFileError(f"{path} has other columns than {paths[0].name}.")
+    columns = _numbers(files[0].schema_arrow, paths[0])
     places = [
         (str(path), group) for path, file in zip(paths, files, strict=True) for group in range(file.num_row_groups)
     ]
     sizes = [file.metadata.row_group(group).num_rows for file in files for group in range(file.num_row_groups)]
-    return _array(Groups(tuple(places)), sizes, len(names[0]), np.dtype(float)), names[0]
+    found = tuple(names[0][place] for place in columns)
+    return _array(Groups(tuple(places), columns), sizes, len(columns), np.dtype(float)), found
+
+
+def _numbers(schema, path: Path) -> tuple[int, ...]:
+    """The places of the columns of numbers; a note names the others."""
+    from pyarrow import types
+
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+    found = tuple(place for place, field in enumerate(schema) if any(test(field.type) for test in tests))
+    others = [repr(field.name) for place, field in enumerate(schema) if place not in found]
+    if not found:
+        raise DataFileError(f"{path} has no column of numbers.")
+    if others:
+        warnings.warn(
+            f"{path}: left out, since they are no numbers: {', '.join(others)}.", DataFileWarning, stacklevel=4
+        )
+    return found
 
 
 def _sliced(path: Path, key: str, found):
@@ -160,7 +179,10 @@ def _array(reader, sizes, width: int, dtype):
 
 
 def _read(reader, block_id=None) -> np.ndarray:
-    return reader.read(block_id[0])
+    try:
+        return reader.read(block_id[0])
+    except (OSError, ValueError) as error:  # what a damaged part of a store raises when it is read
+        raise DataFileError(f"chunk {block_id[0] + 1} of the store is damaged or gone: {error}") from error
 
 
 def _matrix(array, path: Path):

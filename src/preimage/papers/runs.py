@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import preimage
 from preimage import __version__, papers, progress
 from preimage.exceptions import PreimageWarning
 from preimage.files import written
@@ -78,7 +81,7 @@ class Run:
     def _piece(self, paper: Paper, part: Part, piece: str) -> dict[str, Any]:
         """What is kept of a piece; measured first where nothing that fits is there."""
         plan = part.plan(self.quick)
-        head = {"version": __version__, "seed": self.seed, "sizes": _plain(dict(plan.sizes))}
+        head = {"version": __version__, "source": _source(), "seed": self.seed, "sizes": _plain(dict(plan.sizes))}
         path = self.folder / "parts" / paper.name / f"{part.name}-{piece}.json"
         kept = _read(path)
         if kept is not None and {key: kept.get(key) for key in head} == head:
@@ -93,9 +96,15 @@ class Run:
         return kept
 
 
-def reproduce(names: Sequence[str], folder: Path, *, seed: int = 0, quick: bool = False) -> list[Told]:
+def reproduce(
+    names: Sequence[str], folder: Path, *, seed: int = 0, quick: bool = False, overwrite: bool = True
+) -> list[Told]:
     """Run the papers, and write results.json, the pictures and the page into ``folder``."""
     from preimage.papers.page import page
+
+    report = folder / "report.html"
+    if report.exists() and not overwrite:
+        raise FileExistsError(f"{report} exists already and is left as it is; --force (overwrite=True) replaces it.")
 
     folder.mkdir(parents=True, exist_ok=True)  # before the work, so that a wrong place is told at once
     told = Run(folder, seed, quick).tell(names)
@@ -104,7 +113,7 @@ def reproduce(names: Sequence[str], folder: Path, *, seed: int = 0, quick: bool 
             picture.figure.savefig(unfinished, format="png", dpi=120, metadata={"Software": None})
     with written(folder / "results.json") as unfinished:
         unfinished.write_text(json.dumps(as_json(told, seed, quick), indent=1, ensure_ascii=False), encoding="utf-8")
-    page(told, quick).write(folder / "report.html")
+    page(told, quick).write(report)
     return told
 
 
@@ -148,6 +157,15 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return kept if isinstance(kept, dict) else None
+
+
+@cache
+def _source() -> str:
+    """A digest of the library's own code: what was measured by other code is measured anew."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(preimage.__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _plain(value: Any) -> Any:

@@ -19,7 +19,7 @@ from preimage import __version__
 from preimage.exceptions import ModelFileError
 from preimage.files import written
 from preimage.persistence import archive
-from preimage.persistence.tree import Decoder, Encoder, Words
+from preimage.persistence.tree import Decoder, Encoder, Words, is_plain
 
 __all__ = ["Persistent", "Summary", "describe", "load", "save"]
 
@@ -42,13 +42,17 @@ class Persistent:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a model file says of itself: versions, the class, and its parameters and fitted attributes in words."""
+    """What a model file says of itself: versions, the class, and its parameters and fitted attributes in words.
+
+    ``values`` holds those of them that JSON can hold as they are: numbers, truth values, text and lists of these.
+    """
 
     version: int
     library: str
     name: str
     parameters: dict[str, str]
     fitted: dict[str, str]
+    values: dict[str, Any]
 
 
 def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
@@ -84,12 +88,15 @@ def describe(path: str | os.PathLike[str]) -> Summary:
         words = Words(opened.shapes)
         parameters, *fitted = ({key: words.tell(node) for key, node in part.items()} for part in parts)
         public = {key: text for key, text in fitted[0].items() if not key.startswith("_")} if fitted else {}
-        return Summary(header["version"], str(header["library"]), str(name), parameters, public)
+        values = {key: node for part in parts for key, node in part.items() if is_plain(node)}
+        return Summary(header["version"], str(header["library"]), str(name), parameters, public, values)
 
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[archive.Archive, dict]]:
     """A model file and its header in the present format; whatever goes wrong with either is a ModelFileError."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise ModelFileError(f"{os.fspath(path)} cannot be loaded: it is a device or a pipe, and no file.")
     with open(path, "rb") as stream:
         try:
             with archive.opened(stream) as found:

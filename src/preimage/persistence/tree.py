@@ -19,7 +19,7 @@ node                                stands for
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from math import isfinite
 from typing import Any
@@ -37,6 +37,7 @@ ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 MOST_NODES = 10**6  # of a tree in which everything shared is counted as often as it is met
 LONGEST_WORDS = 1000
 RENAMED = dict.fromkeys(("max_passes", "max_restarts", "max_steps"), "max_iter")  # fields of files written before
+LONGEST_NAME = 100
 SPARSE = {found.__name__: found for found in (sp.csr_array, sp.csr_matrix)}
 
 
@@ -222,14 +223,13 @@ class Words:
     def tell(self, node: Any) -> str:
         """A node in words."""
         if isinstance(node, list):
-            return f"[{self._joined(node)}]"
+            return f"[{_joined(map(self.tell, node))}]"
         if not isinstance(node, dict):
             return repr(node)
         ((kind, payload),) = node.items()
         if kind in ("object", "estimator"):
-            settings = [f"{key}={self.tell(value)}" for key, value in payload[1].items()]
-            name, told = payload[0].split(".")[-1], ", ".join(settings)
-            self._known.append(f"{name}({told if len(told) <= LONGEST_WORDS else '…'})")
+            told = _joined(f"{key}={self.tell(value)}" for key, value in payload[1].items())
+            self._known.append(f"{payload[0].split('.')[-1][:LONGEST_NAME]}({told})")
             return self._known[-1]
         return self._plain(kind, payload)
 
@@ -240,15 +240,31 @@ class Words:
             dtype, shape = self._shapes[_index(payload)]
             return f"{dtype} {'×'.join(map(str, shape))}".strip()
         if kind == "tuple":
-            return f"({self._joined(payload)})"
+            return f"({_joined(map(self.tell, payload))})"
         if kind == "dict":
-            return "{" + ", ".join(f"{self.tell(key)}: {self.tell(value)}" for key, value in payload) + "}"
+            return "{" + _joined(f"{self.tell(key)}: {self.tell(value)}" for key, value in payload) + "}"
         if kind == "sparse":
             return f"sparse {'×'.join(map(str, payload[1]))}"
-        return {"float": str(payload), "strings": f"{len(payload[-1])} names"}.get(kind, "a random number generator")
+        if kind == "strings":
+            return f"{len(payload[-1])} names"
+        return str(payload) if kind == "float" else "a random number generator"
 
-    def _joined(self, nodes: list) -> str:
-        return ", ".join(self.tell(node) for node in nodes)
+
+def _joined(words: Iterable[str]) -> str:
+    """Words after each other, or a sign that they are too many; all are walked, since later ones may refer to them."""
+    kept, length = list[str](), 0
+    for word in words:
+        length += len(word) + 2
+        if length <= LONGEST_WORDS:
+            kept.append(word)
+    return ", ".join(kept) if length <= LONGEST_WORDS else "…"
+
+
+def is_plain(node: Any) -> bool:
+    """Whether a node is a value that JSON has, or a list of such values."""
+    return not isinstance(node, dict) and not (
+        isinstance(node, list) and any(isinstance(item, list | dict) for item in node)
+    )
 
 
 def _class(name: Any) -> type:

@@ -1,0 +1,94 @@
+"""All columns of a table: those that are numbers to work on, and the others, carried along in their places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Pieces = list[Any]  # parts of one column, lists or arrow arrays, one after the other
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a table in their order.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        Of all columns.
+    numbers : tuple of int
+        The place of every column of the matrix.
+    others : tuple of int
+        The places of the columns that are carried along.
+    walk : function of nothing that yields lists of sequences
+        Blocks of the columns that are carried along; each is a list or an arrow array.
+    whole : frozenset of int
+        The places of columns that held whole numbers.
+    metadata : dict or None
+        Of a parquet file.
+    """
+
+    names: tuple[str, ...] | None
+    numbers: tuple[int, ...]
+    others: tuple[int, ...] = ()
+    walk: Callable[[], Iterable[Sequence[Any]]] = tuple
+    whole: frozenset[int] = frozenset()
+    metadata: dict | None = None
+
+    @classmethod
+    def of_files(cls, names: Sequence[str]) -> Columns:
+        """A table of files, before anything else is known of them."""
+        return cls(("file",), (), (0,), lambda: [[list(names)]])
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """Names, or numbers from 1, of the columns that are carried along."""
+        return tuple(self.names[place] if self.names else str(place + 1) for place in self.others)
+
+    def followed_by(self, names: Sequence[str]) -> Columns:
+        """The columns that are carried along, with other numbers after them."""
+        count = len(self.others)
+        numbers = tuple(range(count, count + len(names)))
+        return Columns((*self.carried, *names), numbers, tuple(range(count)), self.walk)
+
+    def beside(self, blocks: Iterable[np.ndarray]) -> Iterator[list[np.ndarray | Pieces]]:
+        """All columns of blocks of rows in their places: numbers as arrays, the others as pieces."""
+        feed = _Feed(self.walk(), len(self.others))
+        for block in blocks:
+            columns: dict[int, np.ndarray | Pieces] = dict(zip(self.numbers, block.T, strict=True))
+            columns |= dict(zip(self.others, feed.take(len(block)), strict=True))
+            yield [columns[place] for place in range(len(columns))]
+
+
+class _Feed:
+    """Blocks of columns, taken as many rows at a time as somebody wants."""
+
+    def __init__(self, blocks: Iterable[Sequence[Any]], width: int):
+        self._blocks, self._width = iter(blocks), width
+        self._rest: list[Any] = [[]] * width
+
+    def take(self, n_rows: int) -> list[Pieces]:
+        taken: list[Pieces] = [[] for _ in range(self._width)]
+        while self._width and n_rows:
+            if not len(self._rest[0]):
+                self._rest = list(next(self._blocks))
+            for pieces, column in zip(taken, self._rest, strict=True):
+                pieces.append(column[:n_rows])
+            self._rest = [column[n_rows:] for column in self._rest]
+            n_rows -= len(taken[0][-1])
+        return taken
+
+
+def all_columns(blocks: Iterable[np.ndarray], table: Columns | None) -> Iterator[list[np.ndarray | Pieces]]:
+    """The columns of blocks of rows, with those that a table carries along."""
+    return (list(block.T) for block in blocks) if table is None else table.beside(blocks)
+
+
+def plain_values(column: np.ndarray | Pieces) -> list[Any]:
+    """A column as Python values."""
+    if isinstance(column, np.ndarray):
+        return column.tolist()
+    return [value for piece in column for value in (piece.to_pylist() if hasattr(piece, "to_pylist") else piece)]

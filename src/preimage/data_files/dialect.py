@@ -107,7 +107,7 @@ def _delimiter(sample: Sequence[str], quote: str) -> str:
         rows = list(_cells(sample, delimiter, quote, f"{delimiter} {quote}" in "".join(sample)))
         rows = [row for row in (rows[:-1] if len(sample) == SAMPLE else rows) if row]
         if rows and is_even([len(row) for row in rows]):
-            cells = [cell.strip() for row in rows for cell in row]
+            cells = [cell for row in rows[1:] or rows for cell in row]  # the first line may hold names
             shares[delimiter] = sum(map(_is_number, cells)) / len(cells)
     if shares:
         return max(shares, key=shares.__getitem__)  # the first of equals

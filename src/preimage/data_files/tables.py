@@ -205,7 +205,7 @@ class Records:
 
     def count(self) -> int:
         """The number of rows."""
-        return sum(len(block) for block in self._blocks())
+        return sum(len(matrix) for matrix, _ in self.blocks((), (0,)))
 
     def _blocks(self) -> Iterator[list[Line]]:
         lines = iter(self._walk())
@@ -221,9 +221,9 @@ class Records:
 
     def _numbers(self, cells: Sequence[Any], place: int, lines: list[Line]) -> Any:
         if self._is_usual and all(type(cell) is str for cell in cells):
-            try:  # fast, but it knows neither gaps nor where it failed
+            try:  # fast, but it knows neither other marks of gaps nor where it failed
                 if not any("_" in cell for cell in cells):
-                    return np.array(cells, dtype=float)
+                    return np.array([cell or "nan" for cell in cells], dtype=float)
             except ValueError:
                 pass
         values = self._values(cells)

@@ -188,7 +188,7 @@ def test_types_are_preserved(dtype):
 
 
 def test_sparse_rows():
-    X = sp.random_array((200, 20), density=0.3, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array((200, 20), density=0.3, format="csr", random_state=np.random.default_rng(0))
     sparse = KernelPCA(4, kernel=Gaussian(1.0), approximation=80, random_state=0).fit(X)
     dense = KernelPCA(4, kernel=Gaussian(1.0), approximation=80, random_state=0).fit(X.toarray())
     np.testing.assert_allclose(sparse.eigenvalues_, dense.eigenvalues_, rtol=1e-9)

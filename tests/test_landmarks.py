@@ -120,7 +120,7 @@ def test_kmeans_landmarks_are_cluster_centres():
 
 
 def test_sparse_rows():
-    X = sp.random_array((200, 30), density=0.2, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array((200, 30), density=0.2, format="csr", random_state=np.random.default_rng(0))
     for sampler in (Uniform(), RPCholesky()):
         assert sampler.choose(Gaussian(1.0), X, 20, np.random.default_rng(0)).shape == (20, 30)
     with pytest.raises(TypeError, match="dense rows"):

@@ -60,7 +60,7 @@ def test_the_excess_is_largest_near_the_scale_of_the_clusters():
 
 
 def test_sparse_columns_keep_their_values():
-    X = sp.random_array((30, 6), density=0.4, rng=np.random.default_rng(0), format="csr")
+    X = sp.random_array((30, 6), density=0.4, random_state=np.random.default_rng(0), format="csr")
     permuted = permute_columns(X, np.random.default_rng(1))
     np.testing.assert_allclose(np.sort(permuted.toarray(), axis=0), np.sort(X.toarray(), axis=0))
     assert parallel_analysis(X, Linear()).n_components == parallel_analysis(X, Linear()).n_components

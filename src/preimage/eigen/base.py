@@ -69,6 +69,8 @@ def report(
 
 def orthonormal(nearly: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Q and R with V = QR, of columns that are nearly orthonormal: the Cholesky factor R of VᵀV, and VR⁻¹."""
+    if not nearly.shape[1]:  # which scipy before 1.14 refuses
+        return nearly, np.zeros((0, 0), nearly.dtype)
     root = scipy.linalg.cholesky(nearly.T @ nearly, check_finite=False)
     return scipy.linalg.solve_triangular(root, nearly.T, trans="T", check_finite=False).T, root
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import norm
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
 from preimage.eigen.base import Eigenpairs, check_count, report, round_off
 from preimage.eigen.dense import Dense
@@ -43,6 +43,8 @@ class Lanczos:
             values, vectors = eigsh(counted, k, which="LA", v0=start, tol=self.tol, maxiter=self.max_iter)
         except ArpackNoConvergence as stopped:
             values, vectors = stopped.eigenvalues, stopped.eigenvectors
+        except ArpackError:  # older versions know no way on where all eigenvalues are equal
+            return Dense().solve(operator, k, rng)
         tolerance = max(self.tol, 10 * round_off(operator))
         bound = tolerance * scale * max(1, float(np.abs(values).max(initial=0)))
         return report(operator, scale * values, vectors, bound, counted.products + 1, wanted=k)

@@ -14,7 +14,7 @@ import numpy as np
 
 from preimage.kernels.base import Radial, number, positive
 
-SMALLEST, LARGEST = 1e-140, 1e140  # length scales whose squares, and what profiles make of them, are finite
+SMALLEST, LARGEST = 1e-153, 1e153  # length scales whose squares, and what profiles make of them, are finite
 
 
 def _clip(value, power: float = 1.0):

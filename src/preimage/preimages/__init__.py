@@ -15,6 +15,7 @@ from preimage.preimages.gradient import Gradient
 from preimage.preimages.learned import Learned
 from preimage.preimages.nearest import Nearest
 from preimage.preimages.one_step import OneStep
+from preimage.preimages.wiener import Wiener
 
 __all__ = [
     "Conformal",
@@ -28,6 +29,7 @@ __all__ = [
     "OneStep",
     "Preimages",
     "WayBack",
+    "Wiener",
     "as_method",
     "choose",
     "find_preimage",
@@ -43,8 +45,9 @@ NAMES = {
     "one_step": OneStep,
     "convex": ConvexCombination,
     "nearest": Nearest,
+    "wiener": Wiener,
 }
-ON_CODES = (Learned, Conformal)
+ON_CODES = (Learned, Conformal, Wiener)
 ON_WEIGHTS = (FixedPoint, OneStep)  # methods that need an expansion over points
 
 
@@ -67,7 +70,7 @@ def choose(kernel: Kernel, task: str) -> Method:
     ===================  =====================================================================================
     any, precomputed     ``Nearest``: there is no input space to come back to
     "decode" a code      ``Learned``: codes like the training ones are what a regression knows best
-    "denoise" a point    ``Distance`` where the kernel has an inverse; else ``Learned``
+    "denoise" a row      ``Wiener``: the one that lost to linear PCA on no table, nor on digits
     "expansion"          ``FixedPoint`` where the kernel has a profile; ``Gradient`` where it has a gradient;
                          else ``Nearest``
     ===================  =====================================================================================
@@ -78,7 +81,7 @@ def choose(kernel: Kernel, task: str) -> Method:
         if knows(kernel, "profile", "derivative") and kernel.argument == "distance":
             return FixedPoint()
         return Gradient() if knows(kernel, "gradient", "diagonal_gradient") else Nearest()
-    return Distance() if task == "denoise" and knows(kernel, "profile", "inverse") else Learned()
+    return Wiener() if task == "denoise" else Learned()
 
 
 def refuse_explicit(method: Method) -> None:

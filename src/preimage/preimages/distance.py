@@ -10,6 +10,7 @@ from preimage import tiles
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, require
 from preimage.preimages.base import Preimages, closed_form, dense_rows, nearest, refuse_precomputed
+from preimage.preimages.bounds import Box
 
 FLAT = 1e-12  # eigenvalues of a neighbourhood below this fraction of the largest are no direction
 BISECTIONS = 30  # of the logarithm of a ridge: to a part in a million
@@ -57,13 +58,14 @@ class Distance:
 
     def prepare(self, model, rng: np.random.Generator) -> _DistanceMap:
         """The points as dense rows."""
-        return _DistanceMap(self, dense_rows(model.points))
+        return _DistanceMap(self, dense_rows(model.points), Box.of(model))
 
 
 @dataclass(frozen=True, eq=False)
 class _DistanceMap:
     method: Distance
     points: np.ndarray
+    box: Box | None
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors * self.points.shape[1]) * self.points.itemsize
@@ -73,6 +75,7 @@ class _DistanceMap:
 
         parts = tiles.map_rows(solve, len(targets), row_bytes)
         points, sound = (np.concatenate(part) for part in zip(*parts, strict=True))
+        points = points if self.box is None else self.box.hold(points, starts)
         return closed_form(targets, points, sound)
 
     def _solve(self, targets: Expansion, starts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

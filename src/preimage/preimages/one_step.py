@@ -10,6 +10,7 @@ from preimage import tiles
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, require
 from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
+from preimage.preimages.bounds import Box
 from preimage.preimages.objective import WEAK
 
 
@@ -32,12 +33,13 @@ class OneStep:
 
     def prepare(self, model, rng: np.random.Generator) -> _OneStepMap:
         """The points as dense rows."""
-        return _OneStepMap(dense_rows(model.points))
+        return _OneStepMap(dense_rows(model.points), Box.around(dense_rows(model.points)))
 
 
 @dataclass(frozen=True, eq=False)
 class _OneStepMap:
     points: np.ndarray
+    box: Box
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         parts = tiles.map_rows(lambda rows: self._step(targets[rows]), len(targets), 6 * self.points[:, 0].nbytes)
@@ -51,4 +53,5 @@ class _OneStepMap:
         weights = -targets.weights * kernel.derivative(kernel.inverse(np.clip(values, 1e-12 * top, top)))
         total, size = weights.sum(axis=1), np.abs(weights).sum(axis=1)
         sound = total > WEAK * size
-        return weights @ self.points / np.where(sound, total, 1)[:, None], sound
+        points = weights @ self.points / np.where(sound, total, 1)[:, None]
+        return points, sound & self.box.holds(points)

@@ -99,11 +99,14 @@ def impute(X, seed):
         lost = np.random.default_rng(seed + 500).random(clean.shape) < rate
         lost[lost.all(axis=1), 0] = False
         gappy = np.where(lost, np.nan, clean)
-        yield rate, {
-            "as it is": error(np.where(lost, 0, clean), clean, lost),
-            "IterativeImputer": error(iterative.transform(gappy), clean, lost),
-            "KernelPCA": error(model.impute(gappy), clean, lost),
-        }
+        yield (
+            rate,
+            {
+                "as it is": error(np.where(lost, 0, clean), clean, lost),
+                "IterativeImputer": error(iterative.transform(gappy), clean, lost),
+                "KernelPCA": error(model.impute(gappy), clean, lost),
+            },
+        )
 
 
 TASKS = {"denoise": denoise, "impute": impute}
@@ -127,7 +130,7 @@ def main():
                     levels.setdefault(level, []).append(row)
             for level, rows in levels.items():
                 means = {method: float(np.mean([row[method] for row in rows])) for method in rows[0]}
-                base, rival, ours = means.values()
+                _, rival, ours = means.values()
                 cells = "  ".join(f"{method} {value:.4f}" for method, value in means.items())
                 print(f"{task:8} {name:14} {level:.1f}  {cells}  ratio {ours / rival:.3f}", flush=True)
                 results.append({"task": task, "table": name, "level": level, **means, "ratio": ours / rival})

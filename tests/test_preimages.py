@@ -4,10 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes
-from sklearn.preprocessing import StandardScaler
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes
+from sklearn.preprocessing import StandardScaler
 
 from preimage import KernelPCA, decomposition
 from preimage.exceptions import ConvergenceWarning

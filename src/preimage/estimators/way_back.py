@@ -14,7 +14,7 @@ from preimage.exceptions import NothingFilteredWarning
 from preimage.kernels import Kernel
 from preimage.kernels.base import positive
 from preimage.preimages.base import Preimages, concatenate, dense_rows, refuse_precomputed
-from preimage.preimages.gaps import damp_outliers, fill_gaps
+from preimage.preimages.gaps import Imputation, damp_outliers
 from preimage.scales import spread_rows
 
 
@@ -71,7 +71,9 @@ class WayBackMixin:
         """The rows of X with their NaN entries filled; observed entries stay as they are.
 
         Gaps are filled by the conditional mean of a Gaussian model of the training rows, and then ``n_rounds`` times by
-        the way back from the subspace.
+        the pre-image of the projection. With ``preimage="auto"`` the answer is a weighted mean of the Gaussian model's,
+        :class:`Learned`'s and :class:`Distance`'s; the weights, which may be 0, have the least error at hidden entries
+        of held-out training rows. They are found when ``impute`` is first called.
         """
         check_is_fitted(self)
         kernel = self.decomposition_.kernel
@@ -80,8 +82,11 @@ class WayBackMixin:
         gaps = np.isnan(X).any(axis=1)
         if not gaps.any():
             return X.copy()
-        filled, examples = X.copy(), dense_rows(self.decomposition_.inputs)
-        filled[gaps] = fill_gaps(self._filter("decode"), X[gaps], examples, n_rounds)
+        filled, methods = (
+            X.copy(),
+            (preimages.imputers(kernel) if self._is_automatic else (preimages.as_method(self.preimage),)),
+        )
+        filled[gaps] = self._ready(Imputation(methods, n_rounds))(X[gaps])
         return filled
 
     def eigenvector_preimages(self, step=None):
@@ -141,12 +146,18 @@ class WayBackMixin:
             self._method(kernel, task).check(kernel)
 
     def _method(self, kernel: Kernel, task: str) -> preimages.Method:
-        automatic = isinstance(self.preimage, str) and self.preimage == "auto"
-        return preimages.choose(kernel, task) if automatic else preimages.as_method(self.preimage)
+        return preimages.choose(kernel, task) if self._is_automatic else preimages.as_method(self.preimage)
+
+    @property
+    def _is_automatic(self) -> bool:
+        return isinstance(self.preimage, str) and self.preimage == "auto"
 
     def _way_back(self, task: str) -> preimages.WayBack:
         """The prepared method for a task; prepared once, when it is first needed."""
-        method = self._method(self.decomposition_.kernel, task)
+        return self._ready(self._method(self.decomposition_.kernel, task))
+
+    def _ready(self, method):
+        """A method as prepared for this model."""
         if method not in self._prepared:
             self._prepared[method] = method.prepare(self.decomposition_, np.random.default_rng(self._seed))
         return self._prepared[method]

@@ -33,6 +33,7 @@ __all__ = [
     "as_method",
     "choose",
     "find_preimage",
+    "imputers",
     "refuse_explicit",
 ]
 
@@ -82,6 +83,11 @@ def choose(kernel: Kernel, task: str) -> Method:
             return FixedPoint()
         return Gradient() if knows(kernel, "gradient", "diagonal_gradient") else Nearest()
     return Wiener() if task == "denoise" else Learned()
+
+
+def imputers(kernel: Kernel) -> tuple[Method, ...]:
+    """The methods whose answers fill gaps together, weighed by :class:`gaps.Imputation`, where the user left it to us."""
+    return (Learned(), Distance() if knows(kernel, "profile", "inverse") else Nearest())
 
 
 def refuse_explicit(method: Method) -> None:

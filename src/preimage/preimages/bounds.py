@@ -1,4 +1,4 @@
-"""Where an answer can be: a box around the data, twice as wide as they are."""
+"""Where the data lie: a box around them, twice as wide as they are, and their principal axes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from preimage.preimages.base import dense_rows
 
@@ -46,10 +47,21 @@ class Box:
 
     def holds(self, points: np.ndarray) -> np.ndarray:
         """Whether each row lies inside."""
-        return ((self.low <= points) & (points <= self.high)).all(axis=1)
+        return np.all((self.low <= points) & (points <= self.high), axis=1)
 
     def hold(self, points: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
         """The nearest points inside the box; with ``starts``, inside the box widened to hold the row that came in."""
         if starts is None:
             return np.clip(points, self.low, self.high)
         return np.clip(points, np.minimum(self.low, starts), np.maximum(self.high, starts))
+
+
+def principal_axes(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The mean of the rows, the variances along their principal axes, largest first, and the axes as columns."""
+    mean = inputs.mean(axis=0)
+    centred = inputs - mean
+    if len(inputs) < inputs.shape[1]:
+        _, singular, axes = scipy.linalg.svd(centred, full_matrices=False)
+        return mean, singular**2 / len(inputs), axes.T
+    variances, axes = scipy.linalg.eigh(centred.T @ centred / len(inputs))
+    return mean, np.maximum(variances[::-1], 0), axes[:, ::-1]

@@ -49,5 +49,6 @@ class Gradient:
 
     def prepare(self, model, rng: np.random.Generator) -> Iterated:
         """Nothing to prepare but the bounds."""
-        box = Box.of(model)
-        return Iterated(Descent(self.memory, self.tol, self.max_steps, self.box or (box and box.ends)))
+        box = Box.of(model) if self.box is None else None
+        ends = self.box if box is None else box.ends
+        return Iterated(Descent(self.memory, self.tol, self.max_steps, ends))

@@ -7,13 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
-from preimage import tiles
 from preimage.kernels import Gaussian, Kernel
 from preimage.kernels.base import positive
 from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
-from preimage.preimages.bounds import Box
+from preimage.preimages.bounds import Box, principal_axes
 from preimage.preimages.learned import Learned, _fit, _LearnedMap
 from preimage.scales import median, spread_rows
 
@@ -116,17 +114,6 @@ class _WienerMap:
     @cached_property
     def _decoder(self):
         return Learned().prepare(self.model, np.random.default_rng(0))
-
-
-def principal_axes(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The mean of the rows, the variances along their principal axes, and the axes as columns."""
-    mean = inputs.mean(axis=0)
-    centred = inputs - mean
-    if len(inputs) < inputs.shape[1]:
-        _, singular, axes = scipy.linalg.svd(centred, full_matrices=False)
-        return mean, singular**2 / len(inputs), axes.T
-    variances, axes = scipy.linalg.eigh(centred.T @ centred / len(inputs))
-    return mean, np.maximum(variances, 0), axes
 
 
 def implied_noise(model, rng: np.random.Generator) -> float:

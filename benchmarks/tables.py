@@ -25,7 +25,7 @@ from preimage.datasets import load_usps
 
 TABLES = ("diabetes", "breast_cancer", "wine", "iris", "digits", "usps")
 NOISES, RATES = (0.3, 0.5), (0.1, 0.3)
-NUMBERS = (2, 3, 5, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+NUMBERS = (2, 3, 5, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 
 
 def load(name, n_rows):

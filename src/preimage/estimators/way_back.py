@@ -63,7 +63,7 @@ class WayBackMixin:
                 NothingFilteredWarning,
             )
         if outlier_scale is not None:
-            X = damp_outliers(self._filter("denoise"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
+            X = damp_outliers(self._filter("decode"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
         return self._bring_back(self.decomposition_.codes(X), "denoise", starts=X)
 
     @validation.also_distributed
@@ -126,7 +126,7 @@ class WayBackMixin:
     def _outlier_scale(self, scale) -> float:
         if isinstance(scale, str) and scale == "auto":
             examples = spread_rows(dense_rows(self.decomposition_.inputs), 500)
-            return 3 * float(np.sqrt(np.mean(np.square(examples - self._filter("denoise")(examples)))))
+            return 3 * float(np.sqrt(np.mean(np.square(examples - self._filter("decode")(examples)))))
         positive("outlier_scale", scale)
         return float(scale)
 

@@ -86,7 +86,7 @@ def choose(kernel: Kernel, task: str) -> Method:
 
 
 def imputers(kernel: Kernel) -> tuple[Method, ...]:
-    """The methods whose answers fill gaps together, weighed by :class:`gaps.Imputation`, where the user left it to us."""
+    """The methods that fill gaps together where the user left it to us; :class:`gaps.Imputation` weighs them."""
     return (Learned(), Distance() if knows(kernel, "profile", "inverse") else Nearest())
 
 

@@ -15,10 +15,11 @@ from preimage.preimages.bounds import Box, principal_axes
 from preimage.preimages.learned import Learned, _fit, _LearnedMap
 from preimage.scales import median, spread_rows
 
-SAMPLE = 1000  # training rows that teach the correction
+SAMPLE = 500  # training rows that teach the correction
 PROBES = 200  # training rows that are moved to find the noise level
 SCALES = (1.0, 2.0)  # of the correction's kernel, times the median distance of the codes
 HALVINGS = 24
+MOST = 3.0  # standard deviations of the noise that may be taken off an entry
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,10 @@ class Wiener:
 
     A few components of a Gaussian kernel cannot express the directions in which a table varies least, so that what
     comes back from the codes alone can be worse than the row. The linear part keeps them: vⱼ are the principal axes of
-    the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²) where λⱼ > σ², else 0. The regression learns
-    from training rows with noise of that level what the linear part misses, with ridge and scale by leave-one-out, and
-    is left out where leave-one-out says that it does not help.
+    the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²). The regression learns from training rows
+    with noise of that level what the linear part misses, with ridge and scale by leave-one-out, and is left out where
+    leave-one-out says that it does not help. No entry is changed by more than 3σ, which is more than Gaussian noise
+    puts there: a rare large value is no noise. For gross errors there is ``denoise(..., outlier_scale="auto")``.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ class Wiener:
 
 @dataclass(frozen=True, eq=False)
 class LinearFilter:
-    """x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) over the axes whose variance is above that of the noise."""
+    """x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) over the principal axes."""
 
     mean: np.ndarray
     axes: np.ndarray
@@ -88,7 +90,7 @@ class LinearFilter:
     def of(cls, inputs: np.ndarray, sigma: float) -> LinearFilter:
         """The filter for rows like the inputs with white noise of standard deviation σ."""
         mean, variances, axes = principal_axes(inputs)
-        kept = variances > sigma**2
+        kept = variances > 0
         return cls(mean, axes[:, kept], variances[kept] / (variances[kept] + sigma**2))
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
@@ -109,7 +111,8 @@ class _WienerMap:
         points = self.linear(starts)
         if self.correction is not None:
             points = points + self.correction.values(targets.codes)
-        return closed_form(targets, self.box.hold(points, starts))
+        most = MOST * self.sigma
+        return closed_form(targets, self.box.hold(np.clip(points, starts - most, starts + most), starts))
 
     @cached_property
     def _decoder(self):

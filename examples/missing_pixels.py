@@ -19,7 +19,8 @@ def main():
     answers = {
         "mean of the column": SimpleImputer(keep_empty_features=True).fit(train).transform(gappy),
         "nearest neighbours": KNNImputer(n_neighbors=5).fit(train).transform(gappy),
-        "kernel PCA, learned": KernelPCA(200).fit(train).impute(gappy),
+        "kernel PCA": KernelPCA(200, random_state=0).fit(train).impute(gappy),
+        "kernel PCA, learned": KernelPCA(200, preimage="learned").fit(train).impute(gappy),
         "kernel PCA, distances": KernelPCA(200, preimage="distance").fit(train).impute(gappy),
     }
     for name, filled in answers.items():

@@ -19,6 +19,7 @@ from preimage.preimages import (
     Nearest,
     OneStep,
 )
+from preimage.preimages.gaps import GaussianModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::preimage.exceptions.ConvergenceWarning")
 ITERATED = [FixedPoint(), FixedPoint(max_iter=2), Gradient()]
@@ -160,13 +161,11 @@ def test_pictures_of_both_signs_of_an_axis_share_one_pass(data):
 
 
 def test_the_gaussian_model_behind_impute_is_fitted_once(data, monkeypatch):
-    from preimage.estimators import way_back
-
-    fitted, plain = [], way_back.fit_factors
-    monkeypatch.setattr(way_back, "fit_factors", lambda rows: fitted.append(len(rows)) or plain(rows))
+    fitted, plain = [], GaussianModel.of
+    monkeypatch.setattr(GaussianModel, "of", lambda rows: fitted.append(len(rows)) or plain(rows))
     train, rows = data
     gaps = np.where(np.random.default_rng(2).random(rows.shape) < 0.2, np.nan, rows)
-    kpca = KernelPCA(6, random_state=0).fit(train)
+    kpca = KernelPCA(6, preimage=Learned(), random_state=0).fit(train)
     first = kpca.impute(gaps)
     np.testing.assert_array_equal(kpca.impute(gaps), first)
     kpca.truncate(3).impute(gaps)

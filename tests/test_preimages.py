@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes
+from sklearn.preprocessing import StandardScaler
 
-from preimage import decomposition
+from preimage import KernelPCA, decomposition
 from preimage.exceptions import ConvergenceWarning
 from preimage.expansion import Expansion
 from preimage.kernels import (
@@ -34,6 +36,7 @@ from preimage.preimages import (
     Learned,
     Nearest,
     OneStep,
+    Wiener,
     as_method,
     choose,
     find_preimage,
@@ -290,6 +293,28 @@ def test_duplicated_and_nearly_duplicated_neighbours_leave_the_answer_alone():
     np.testing.assert_allclose(locate(neighbours, distances2)[0], truth, atol=1e-7)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-7])
+def test_a_flat_neighbourhood_does_not_magnify_errors_of_the_distances(scale):
+    rng = np.random.default_rng(7)
+    neighbours = rng.standard_normal((50, 10, 9)) * np.r_[np.ones(8), scale]
+    z = neighbours.mean(axis=1) + 0.3 * rng.standard_normal((50, 9)) * np.r_[np.ones(8), scale]
+    exact = np.square(neighbours - z[:, None]).sum(axis=2)
+    distances2 = exact + 0.5 * rng.random(exact.shape)
+    middle = neighbours.mean(axis=1)
+    spread2 = np.square(neighbours - middle[:, None]).sum(axis=2).mean(axis=1)
+    reach2 = distances2.mean(axis=1) - spread2  # ‖z − x̄‖² = mean(d²) − mean(d₀²)
+    found = np.square(locate(neighbours, distances2) - middle).sum(axis=1)
+    assert np.all(found <= reach2 * (1 + 1e-5))
+    assert np.allclose(locate(neighbours, exact), z, atol=1e-6)
+
+
+def test_distance_stays_near_the_data_on_a_table_of_ten_columns():
+    rows = StandardScaler().fit_transform(load_diabetes().data)
+    for n_components in (5, 50, 200):
+        answers = KernelPCA(n_components, preimage="distance").fit(rows[:300]).denoise(rows[300:])
+        assert np.abs(answers).max() <= np.abs(rows).max()
+
+
 def test_both_readings_agree_for_targets_of_full_length_and_differ_for_short_ones():
     X = points()
     full = Expansion(Gaussian(1.0), X, np.eye(30)[:2])
@@ -453,10 +478,10 @@ def test_noise_aware_learning_beats_clean_learning_on_noisy_points():
     ("kernel", "task", "expected"),
     [
         (Gaussian(1.0), "decode", Learned),
-        (Gaussian(1.0), "denoise", Distance),
-        (Polynomial(gamma=1.0), "denoise", Distance),
-        (Laplacian(1.0), "denoise", Learned),
-        (Function(min), "denoise", Learned),
+        (Gaussian(1.0), "denoise", Wiener),
+        (Polynomial(gamma=1.0), "denoise", Wiener),
+        (Laplacian(1.0), "denoise", Wiener),
+        (Function(min), "denoise", Wiener),
         (Gaussian(1.0), "expansion", FixedPoint),
         (Linear(), "expansion", Gradient),
         (Laplacian(1.0), "expansion", Gradient),

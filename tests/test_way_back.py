@@ -24,7 +24,7 @@ from preimage.preimages import (
     Nearest,
     OneStep,
 )
-from preimage.preimages.gaps import conditional_means, fit_factors
+from preimage.preimages.gaps import GaussianModel
 
 METHODS = [FixedPoint(), Gradient(), Distance(), Learned(), Conformal(), OneStep(), ConvexCombination(), Nearest()]
 
@@ -209,7 +209,7 @@ def test_gaps_are_filled_and_the_rest_is_left_alone(digits):
     np.testing.assert_array_equal(filled[~holes], clean[~holes])
     error = np.sqrt(np.mean((filled - clean)[holes] ** 2))
     by_mean = np.sqrt(np.mean((train.mean(axis=0) - clean)[holes] ** 2))
-    by_gaussian = np.sqrt(np.mean((conditional_means(gappy, fit_factors(train)) - clean)[holes] ** 2))
+    by_gaussian = np.sqrt(np.mean((GaussianModel.of(train)(gappy) - clean)[holes] ** 2))
     assert 0.4 * by_mean < error < 0.6 * by_mean
     assert error < 0.97 * by_gaussian
     np.testing.assert_array_equal(kpca.impute(clean), clean)
@@ -229,7 +229,7 @@ def test_conditional_means_are_the_gaussian_ones():
     seen, gone = [0, 2, 3, 5], [1, 4]
     gain = covariance[np.ix_(gone, seen)] @ np.linalg.inv(covariance[np.ix_(seen, seen)])
     expected = mean[gone] + (examples[:7][:, seen] - mean[seen]) @ gain.T
-    filled = conditional_means(X, fit_factors(examples))
+    filled = GaussianModel.of(examples)(X)
     others = [0, 1, 2, 4, 5, 6]
     np.testing.assert_allclose(filled[others][:, gone], expected[others], rtol=1e-8)
     np.testing.assert_allclose(filled[3], mean)

@@ -15,7 +15,7 @@ from preimage.kernels import Kernel
 from preimage.kernels.base import positive
 from preimage.preimages import Preimages
 from preimage.preimages.base import dense_rows, refuse_precomputed
-from preimage.preimages.gaps import damp_outliers, fill_gaps, fit_factors
+from preimage.preimages.gaps import Imputation, damp_outliers
 from preimage.scales import spread_rows
 
 
@@ -83,7 +83,9 @@ class WayBackMixin:
         """The rows of X with their NaN entries filled; observed entries stay as they are.
 
         Gaps are filled by the conditional mean of a Gaussian model of the training rows, and then ``n_rounds`` times by
-        the way back from the subspace.
+        the pre-image of the projection. With ``preimage="auto"`` the answer is a weighted mean of the Gaussian model's,
+        :class:`Learned`'s and :class:`Distance`'s; the weights, which may be 0, have the least error at hidden entries
+        of held-out training rows. They are found when ``impute`` is first called.
         """
         check_is_fitted(self)
         kernel = self.decomposition_.kernel
@@ -92,9 +94,9 @@ class WayBackMixin:
         gaps = np.isnan(X).any(axis=1)
         if not gaps.any():
             return X.copy()
-        filled, model = X.copy(), self.decomposition_
-        factors = model.remembered("factors", lambda: fit_factors(dense_rows(model.inputs)))
-        filled[gaps] = fill_gaps(self._filter("decode"), X[gaps], factors, n_rounds)
+        filled = X.copy()
+        methods = preimages.imputers(kernel) if self._is_automatic else (preimages.as_method(self.preimage),)
+        filled[gaps] = self._ready(Imputation(methods, n_rounds))(X[gaps])
         return filled
 
     def eigenvector_preimages(self, step=None):
@@ -137,7 +139,7 @@ class WayBackMixin:
                 NothingFilteredWarning,
             )
         if outlier_scale is not None:
-            X = damp_outliers(self._filter("denoise"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
+            X = damp_outliers(self._filter("decode"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
         return self._bring_back(self.decomposition_.codes(X), "denoise", starts=X)
 
     def _decode(self, codes, name: str) -> Preimages:
@@ -156,7 +158,7 @@ class WayBackMixin:
     def _outlier_scale(self, scale) -> float:
         if isinstance(scale, str) and scale == "auto":
             examples = spread_rows(dense_rows(self.decomposition_.inputs), 500)
-            return 3 * float(np.sqrt(np.mean(np.square(examples - self._filter("denoise")(examples)))))
+            return 3 * float(np.sqrt(np.mean(np.square(examples - self._filter("decode")(examples)))))
         positive("outlier_scale", scale)
         return float(scale)
 
@@ -170,11 +172,17 @@ class WayBackMixin:
             self._method(kernel, task).check(kernel)
 
     def _method(self, kernel: Kernel, task: str) -> preimages.Method:
-        automatic = isinstance(self.preimage, str) and self.preimage == "auto"
-        return preimages.choose(kernel, task) if automatic else preimages.as_method(self.preimage)
+        return preimages.choose(kernel, task) if self._is_automatic else preimages.as_method(self.preimage)
+
+    @property
+    def _is_automatic(self) -> bool:
+        return isinstance(self.preimage, str) and self.preimage == "auto"
 
     def _way_back(self, task: str) -> preimages.WayBack:
-        """The method for a task, prepared once for the fitted model, when it is first needed."""
+        """The method for a task, prepared."""
+        return self._ready(self._method(self.decomposition_.kernel, task))
+
+    def _ready(self, method):
+        """A method as prepared for this model: once, when it is first needed."""
         model, seed = self.decomposition_, self._seed
-        method = self._method(model.kernel, task)
         return model.remembered((method, seed), lambda: method.prepare(model, np.random.default_rng(seed)))

@@ -30,7 +30,7 @@ class _LengthScaled(Radial):
     def __post_init__(self):
         if self.length_scale is not None and not isinstance(self.length_scale, str):
             positive("length_scale", self.length_scale)
-            if not SMALLEST <= self.length_scale <= LARGEST:
+            if not SMALLEST <= float(self.length_scale) <= LARGEST:
                 raise ValueError(
                     f"a length_scale of {self.length_scale:.3g} has no square in double precision: bring the columns "
                     f"to a scale at which it lies between {SMALLEST:g} and {LARGEST:g}."

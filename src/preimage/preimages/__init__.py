@@ -15,6 +15,7 @@ from preimage.preimages.gradient import Gradient
 from preimage.preimages.learned import Learned
 from preimage.preimages.nearest import Nearest
 from preimage.preimages.one_step import OneStep
+from preimage.preimages.wiener import Wiener
 
 __all__ = [
     "Conformal",
@@ -28,10 +29,12 @@ __all__ = [
     "OneStep",
     "Preimages",
     "WayBack",
+    "Wiener",
     "as_method",
     "choose",
     "find_in_batches",
     "find_preimage",
+    "imputers",
     "refuse_explicit",
 ]
 
@@ -44,8 +47,9 @@ NAMES = {
     "one_step": OneStep,
     "convex": ConvexCombination,
     "nearest": Nearest,
+    "wiener": Wiener,
 }
-ON_CODES = (Learned, Conformal)
+ON_CODES = (Learned, Conformal, Wiener)
 ON_WEIGHTS = (FixedPoint, OneStep)  # methods that need an expansion over points
 
 
@@ -68,7 +72,7 @@ def choose(kernel: Kernel, task: str) -> Method:
     ===================  =====================================================================================
     any, precomputed     ``Nearest``: there is no input space to come back to
     "decode" a code      ``Learned``: codes like the training ones are what a regression knows best
-    "denoise" a point    ``Distance`` where the kernel has an inverse; else ``Learned``
+    "denoise" a row      ``Wiener``: the one that lost to linear PCA on no table, nor on digits
     "expansion"          ``FixedPoint`` where the kernel has a profile; ``Gradient`` where it has a gradient;
                          else ``Nearest``
     ===================  =====================================================================================
@@ -79,7 +83,12 @@ def choose(kernel: Kernel, task: str) -> Method:
         if knows(kernel, "profile", "derivative") and kernel.argument == "distance":
             return FixedPoint()
         return Gradient() if knows(kernel, "gradient", "diagonal_gradient") else Nearest()
-    return Distance() if task == "denoise" and knows(kernel, "profile", "inverse") else Learned()
+    return Wiener() if task == "denoise" else Learned()
+
+
+def imputers(kernel: Kernel) -> tuple[Method, ...]:
+    """The methods that fill gaps together where the user left it to us; :class:`gaps.Imputation` weighs them."""
+    return (Learned(), Distance() if knows(kernel, "profile", "inverse") else Nearest())
 
 
 def refuse_explicit(method: Method) -> None:

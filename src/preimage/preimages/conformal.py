@@ -9,6 +9,7 @@ import scipy.linalg
 
 from preimage.kernels import Kernel
 from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
+from preimage.preimages.bounds import Box
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Conformal:
         inputs = dense_rows(model.inputs)
         codes = model.input_codes
         mean, centre = inputs.mean(axis=0), codes.mean(axis=0)
+        box = Box.around(inputs)
         inputs, codes = inputs - mean, codes - centre
         moments = scipy.linalg.pinvh(codes.T @ codes)
         matrix = moments @ (codes.T @ inputs)
@@ -50,13 +52,14 @@ class Conformal:
             scatter = inputs.T @ inputs
             eta = self.eta * np.trace(codes.T @ codes) / codes.shape[1] * np.trace(scatter) / scatter.shape[0]
             matrix -= eta * moments @ matrix @ scipy.linalg.pinvh(scatter)
-        return _ConformalMap(matrix, mean - centre @ matrix)
+        return _ConformalMap(matrix, mean - centre @ matrix, box)
 
 
 @dataclass(frozen=True, eq=False)
 class _ConformalMap:
     matrix: np.ndarray
     offset: np.ndarray
+    box: Box
 
     def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
-        return closed_form(targets, targets.codes @ self.matrix + self.offset)
+        return closed_form(targets, self.box.hold(targets.codes @ self.matrix + self.offset, starts))

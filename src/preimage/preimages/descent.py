@@ -8,7 +8,7 @@ A step is accepted only where the objective falls (Armijo's rule) and halved oth
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Descent:
     memory: int = 0
     tol: float = 1e-6
     max_iter: int = 100
-    box: tuple[float, float] | None = None
+    box: tuple[Any, Any] | None = None  # numbers, or one per column
 
     def run(self, objective: Objective, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """From the rows of Z to (points, values, converged, steps)."""

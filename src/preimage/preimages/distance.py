@@ -9,8 +9,10 @@ import numpy as np
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, require
 from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, nearest, refuse_precomputed
+from preimage.preimages.bounds import Box
 
 FLAT = 1e-12  # eigenvalues of a neighbourhood below this fraction of the largest are no direction
+BISECTIONS = 30  # of the logarithm of a ridge: to a part in a million
 ILL = 1e-9  # neighbourhoods with kept eigenvalues below this fraction are solved by SVD
 
 
@@ -55,13 +57,14 @@ class Distance:
 
     def prepare(self, model, rng: np.random.Generator) -> _DistanceMap:
         """The points as dense rows."""
-        return _DistanceMap(self, dense_rows(model.points))
+        return _DistanceMap(self, dense_rows(model.points), Box.of(model))
 
 
 @dataclass(frozen=True, eq=False)
 class _DistanceMap:
     method: Distance
     points: np.ndarray
+    box: Box | None
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors * self.points.shape[1]) * self.points.itemsize
@@ -69,7 +72,8 @@ class _DistanceMap:
         def solve(part: Expansion, rows: slice) -> tuple[np.ndarray, np.ndarray]:
             return self._solve(part, None if starts is None else starts[rows])
 
-        return closed_form(targets, *map_targets(solve, targets, row_bytes))
+        points, sound = map_targets(solve, targets, row_bytes)
+        return closed_form(targets, points if self.box is None else self.box.hold(points, starts), sound)
 
     def _solve(self, targets: Expansion, starts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         chosen = nearest(targets, self.method.n_neighbors)
@@ -99,11 +103,17 @@ class _DistanceMap:
 
 
 def locate(neighbours: np.ndarray, distances2: np.ndarray) -> np.ndarray:
-    """The points, one a row, with given squared distances to their neighbours, by least squares in their span.
+    """The points, one per row, with given squared distances to their neighbours, by least squares in their span.
 
-    With centred neighbours N and d₀² their squared norms: N(z − x̄) = −½(d² − d₀²), constants removed, solved with the
-    least norm. Exact where the distances are and z lies in the affine span. Solved through the small Gram matrix NNᵀ;
-    where that is badly conditioned, by SVD.
+    With centred neighbours N and d₀² their squared norms: N(z − x̄) = −½(d² − d₀²), constants removed. A direction in
+    which the neighbours hardly differ would magnify every error of the distances; but the distances also say how far
+    the point is from the middle of the neighbours,
+
+        ‖z − x̄‖² = mean(d²) − mean(d₀²),
+
+    and the solution is the best one no farther away than that. This is a ridge of its own for every row, 0 where the
+    least-squares solution is near enough: exact where the distances are and z lies in the affine span. Solved through
+    the small Gram matrix NNᵀ; where that is badly conditioned, by SVD.
 
     Parameters
     ----------
@@ -112,21 +122,49 @@ def locate(neighbours: np.ndarray, distances2: np.ndarray) -> np.ndarray:
     """
     middle = neighbours.mean(axis=1, keepdims=True)
     centred = neighbours - middle
-    right = (np.square(centred).sum(axis=2) - distances2) / 2
+    norms2 = np.square(centred).sum(axis=2)
+    reach2 = np.maximum((distances2 - norms2).mean(axis=1), 0)
+    right = (norms2 - distances2) / 2
     right -= right.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(centred @ centred.transpose(0, 2, 1))
     kept = values > FLAT * values[:, -1:]
-    inverse = np.divide(1, values, out=np.zeros_like(values), where=kept)
-    coordinates = np.einsum("mij,mi->mj", vectors, right) * inverse
-    offset = np.einsum("mkd,mk->md", centred, np.einsum("mij,mj->mi", vectors, coordinates))
+    products = np.where(kept, np.einsum("mij,mi->mj", vectors, right), 0)
+    inverse = _inverse_within(np.where(kept, values, 0), products, reach2)
+    offset = np.einsum("mkd,mk->md", centred, np.einsum("mij,mj->mi", vectors, products * inverse))
     ill = np.flatnonzero((kept & (values < ILL * values[:, -1:])).any(axis=1))
     if ill.size:
-        offset[ill] = _by_svd(centred[ill], right[ill])
+        offset[ill] = _by_svd(centred[ill], right[ill], reach2[ill])
     return middle[:, 0] + offset
 
 
-def _by_svd(centred: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _by_svd(centred: np.ndarray, right: np.ndarray, reach2: np.ndarray) -> np.ndarray:
     left, values, axes = np.linalg.svd(centred, full_matrices=False)
-    kept = values > 1e-9 * values[:, :1]
-    inverse = np.divide(1, values, out=np.zeros_like(values), where=kept)
-    return np.einsum("mrd,mr->md", axes, np.einsum("mkr,mk->mr", left, right) * inverse)
+    kept = values > np.sqrt(FLAT) * 1e-3 * values[:, :1]
+    products = np.where(kept, np.einsum("mkr,mk->mr", left, right), 0)
+    inverse = _inverse_within(np.where(kept, values**2, 0), products, reach2)
+    return np.einsum("mrd,mr->md", axes, products * inverse * values)
+
+
+def _inverse_within(values: np.ndarray, products: np.ndarray, reach2: np.ndarray) -> np.ndarray:
+    """1/(μ + τ) with the least τ ≥ 0 for which Σ μ(p/(μ + τ))² ≤ reach²; 0 where μ is 0.
+
+    The sum falls as τ grows, and is below reach² at τ = √(Σ μp²)/reach: log τ is found by bisection.
+    """
+    usable = values > 0
+    inverse = np.divide(1, values, out=np.zeros_like(values), where=usable)
+    bound2 = reach2 * (1 + 1e-6)  # exact distances pass with their round-off
+    far = np.flatnonzero((values * np.square(products * inverse)).sum(axis=1) > bound2)
+    if not far.size:
+        return inverse
+    tiny, eps = np.finfo(values.dtype).tiny, np.finfo(values.dtype).eps
+    values, products, bound2 = values[far], products[far], np.maximum(bound2[far], tiny)
+    high = np.log(np.maximum((values * products**2).sum(axis=1), tiny)) / 2 - np.log(bound2) / 2
+    low = np.log(eps * values.max(axis=1))
+    low = np.minimum(low, high)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        ridged = np.maximum(values + np.exp(middle)[:, None], tiny)
+        inside = (values * np.square(products / ridged)).sum(axis=1) <= bound2
+        low, high = np.where(inside, low, middle), np.where(inside, middle, high)
+    inverse[far] = np.where(values > 0, 1 / np.maximum(values + np.exp(high)[:, None], tiny), 0)
+    return inverse

@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage.kernels import Kernel, require
 from preimage.preimages.base import refuse_precomputed
+from preimage.preimages.bounds import Box
 from preimage.preimages.descent import Descent
 from preimage.preimages.iterated import Iterated
 
@@ -51,5 +52,6 @@ class FixedPoint:
         require(kernel, "FixedPoint", "profile", "derivative", serve="Gradient() serves any kernel with a gradient.")
 
     def prepare(self, model, rng: np.random.Generator) -> Iterated:
-        """Nothing to prepare but the starts."""
-        return Iterated(Descent(self.memory, self.tol, self.max_iter), self.pull)
+        """Nothing to prepare but the bounds."""
+        box = Box.of(model)
+        return Iterated(Descent(self.memory, self.tol, self.max_iter, None if box is None else box.ends), self.pull)

@@ -11,27 +11,25 @@ bounded loss e²/(e² + s²) of the misfit e = x₀ − x̂ (Nguyen & De la Torr
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from preimage import tiles
-from preimage.exceptions import ConvergenceWarning, silenced
+from preimage import decomposition, tiles
+from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, silenced
+from preimage.preimages.base import Method, WayBack, dense_rows, find_in_batches
+from preimage.preimages.bounds import principal_axes
+from preimage.preimages.convex import minimise_on_simplex
+from preimage.scales import spread_rows
 
+SAMPLE = 600  # training rows whose entries are hidden to weigh the methods
+FOLDS = 3
+RATES = (0.1, 0.3, 0.5)  # shares of a row that are hidden
 FACTORS = 256  # at most so many factors in the Gaussian model that fills gaps first
 EARLIER = (ConvergenceWarning,)  # rounds before the last say nothing of how it went in the end
 Rows = Callable[[np.ndarray], np.ndarray]
-Factors = tuple[np.ndarray, np.ndarray, float]  # mean, loadings, noise variance
-
-
-def fill_gaps(bring_back: Rows, X: np.ndarray, factors: Factors, n_rounds: int) -> np.ndarray:
-    """Rows with NaN completed: first by the conditional mean of a Gaussian model, then by rounds of the way back."""
-    missing = np.isnan(X)
-    filled = conditional_means(X, factors)
-    for left in reversed(range(n_rounds)):
-        with silenced(*EARLIER if left else ()):
-            filled = np.where(missing, bring_back(filled), X)
-    return filled
 
 
 def damp_outliers(bring_back: Rows, X: np.ndarray, scale: float, n_rounds: int) -> np.ndarray:
@@ -50,32 +48,135 @@ def damp_outliers(bring_back: Rows, X: np.ndarray, scale: float, n_rounds: int) 
     return trusted
 
 
-def conditional_means(X: np.ndarray, factors: Factors) -> np.ndarray:
-    """E[missing | observed] under the Gaussian x = μ + Wz + noise of :func:`fit_factors`.
+@dataclass(frozen=True)
+class Imputation:
+    """Fill gaps by a Gaussian model of the training rows, and by rounds of one or more pre-image methods.
 
-    With the rows of W at observed entries, z = (WₒᵀWₒ + σ²I)⁻¹Wₒᵀ(xₒ − μₒ) (probabilistic PCA).
+    The answer is a weighted mean of theirs. Where there is only one method it has all the weight. Where there are more,
+    entries of training rows are hidden, filled by models that were fitted without those rows, and the weights wₘ ≥ 0,
+    Σw = 1, are those of the least squared error; apart for few, some and many hidden entries in a row.
+
+    Parameters
+    ----------
+    methods : tuple of methods
+    n_rounds : int
+        How often the filled rows are projected and brought back.
     """
-    mean, loadings, variance = factors
-    identity = variance * np.eye(loadings.shape[1], dtype=loadings.dtype)
 
-    def fill(rows: slice) -> np.ndarray:
-        filled = np.array(X[rows])
-        for row in filled:
-            seen = ~np.isnan(row)
-            known = loadings[seen]
-            z = scipy.linalg.solve(known.T @ known + identity, known.T @ (row[seen] - mean[seen]), assume_a="pos")
-            row[~seen] = mean[~seen] + loadings[~seen] @ z
+    methods: tuple[Method, ...]
+    n_rounds: int = 5
+
+    def prepare(self, model, rng: np.random.Generator) -> _ImputationMap:
+        """Prepare the methods that have a weight."""
+        rng = np.random.default_rng(0)  # the same hidden entries for every model: a loaded one answers as it did
+        examples = dense_rows(model.inputs)
+        if len(self.methods) > 1 and len(examples) > FOLDS:
+            weights = self._weights(model, examples, rng)
+        else:
+            weights = np.tile(np.arange(1 + len(self.methods)) == 1, (len(RATES), 1)).astype(float)
+        used = [bool(column.any()) for column in weights.T]
+        fillers = self._fillers(model, examples, rng, used)
+        return _ImputationMap(fillers, weights)
+
+    def _fillers(self, model, examples: np.ndarray, rng: np.random.Generator, used: list[bool]) -> list[Rows | None]:
+        """The Gaussian model and the methods, prepared where they are used."""
+        first = GaussianModel.of(examples)
+        fillers: list[Rows | None] = [first]
+        for method, use in zip(self.methods, used[1:], strict=True):
+            fillers.append(Rounds(first, model, method.prepare(model, rng), self.n_rounds) if use else None)
+        return fillers
+
+    def _weights(self, model, examples: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One row of weights per rate, the Gaussian model's first."""
+        rows = spread_rows(examples, SAMPLE)
+        fold = rng.permutation(len(rows)) % FOLDS
+        rest, held = rows[fold > 0], rows[fold == 0]
+        n_components = min(model.n_components, len(rest) - 1)
+        with silenced(FewerComponentsWarning, ConvergenceWarning):
+            part = decomposition.fit(model.kernel, rest, n_components, center=bool(np.any(model.mean_weights)), rng=rng)
+            fillers = self._fillers(part, rest, rng, [True] * (1 + len(self.methods)))
+            return np.stack([_best_mixture(fillers, held, rate, rng) for rate in RATES])
+
+
+def _best_mixture(fillers: list, rows: np.ndarray, rate: float, rng: np.random.Generator) -> np.ndarray:
+    """Weights of the fillers that make the least squared error at hidden entries."""
+    hidden = rng.random(rows.shape) < rate
+    hidden[hidden.all(axis=1), 0] = rows.shape[1] == 1
+    misfits = np.stack([(fill(np.where(hidden, np.nan, rows)) - rows)[hidden] for fill in fillers]).astype(float)
+    gram = misfits @ misfits.T
+    size = np.trace(gram)
+    if not size > 0:
+        return np.eye(len(fillers))[0]
+    weights, _, _ = minimise_on_simplex(gram[None] / size, np.zeros((1, len(fillers))), 1e-9, 5000)
+    return weights[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _ImputationMap:
+    fillers: list[Rows | None]
+    weights: np.ndarray  # one row per rate, one column per filler
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        missing = np.isnan(X)
+        nearest = np.abs(missing.mean(axis=1)[:, None] - RATES).argmin(axis=1)
+        shares = self.weights[nearest].astype(X.dtype)
+        filled = np.zeros_like(X)
+        for fill, share in zip(self.fillers, shares.T, strict=True):
+            if fill is not None and share.any():
+                filled += share[:, None] * fill(X)
+        return np.where(missing, filled, X)
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """Gaps filled at first by a Gaussian model, then by rounds of a prepared method; known entries are put back."""
+
+    first: GaussianModel
+    model: Any
+    way: WayBack
+    n_rounds: int
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        missing, filled = np.isnan(X), self.first(X)
+        for left in reversed(range(self.n_rounds)):
+            targets = self.model.expand(self.model.codes(filled))
+            with silenced(*EARLIER if left else ()):
+                filled = np.where(missing, find_in_batches(self.way, targets, filled).points, X)
         return filled
 
-    return np.concatenate(tiles.map_rows(fill, len(X), X.shape[1] * X.itemsize))
 
+@dataclass(frozen=True, eq=False)
+class GaussianModel:
+    """x = μ + Wz + noise with variance σ²: probabilistic PCA of example rows."""
 
-def fit_factors(examples: np.ndarray) -> Factors:
-    """Mean, loadings W = V(Λ − σ²)^½ and noise variance σ² of probabilistic PCA; σ² at least 1e-3 of a variance."""
-    mean = examples.mean(axis=0)
-    _, singular, axes = scipy.linalg.svd(examples - mean, full_matrices=False)
-    variances = singular**2 / len(examples)
-    kept, rest = variances[:FACTORS], variances[FACTORS:]
-    floor = 1e-3 * variances.sum() / examples.shape[1]
-    variance = float(max(rest.sum() / max(examples.shape[1] - FACTORS, 1), floor, np.finfo(examples.dtype).tiny))
-    return mean, axes[:FACTORS].T * np.sqrt(np.maximum(kept - variance, 0)), variance
+    mean: np.ndarray
+    loadings: np.ndarray
+    variance: float
+
+    @classmethod
+    def of(cls, examples: np.ndarray) -> GaussianModel:
+        """Loadings W = V(Λ − σ²)^½ and noise variance σ², which is at least 1e-3 of the mean variance of a column."""
+        mean, variances, axes = principal_axes(examples)
+        kept, rest = variances[:FACTORS], variances[FACTORS:]
+        floor = 1e-3 * variances.sum() / examples.shape[1]
+        variance = float(max(rest.sum() / max(examples.shape[1] - FACTORS, 1), floor, np.finfo(examples.dtype).tiny))
+        return cls(mean, axes[:, :FACTORS] * np.sqrt(np.maximum(kept - variance, 0)), variance)
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """The rows with NaN filled by E[missing | observed].
+
+        With the rows of W at observed entries, z = (WₒᵀWₒ + σ²I)⁻¹Wₒᵀ(xₒ − μₒ).
+        """
+        mean, loadings = self.mean, self.loadings
+        identity = self.variance * np.eye(loadings.shape[1], dtype=loadings.dtype)
+
+        def fill(rows: slice) -> np.ndarray:
+            filled = np.array(X[rows])
+            for row in filled:
+                seen = ~np.isnan(row)
+                known = loadings[seen]
+                z = scipy.linalg.solve(known.T @ known + identity, known.T @ (row[seen] - mean[seen]), assume_a="pos")
+                row[~seen] = mean[~seen] + loadings[~seen] @ z
+            return filled
+
+        return np.concatenate(tiles.map_rows(fill, len(X), X.shape[1] * X.itemsize))

@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage.kernels import Kernel, require
 from preimage.preimages.base import refuse_precomputed
+from preimage.preimages.bounds import Box
 from preimage.preimages.descent import Descent
 from preimage.preimages.iterated import Iterated
 
@@ -21,7 +22,7 @@ class Gradient:
     Parameters
     ----------
     box : tuple (low, high), optional
-        Bounds of every coordinate, such as the range of a pixel.
+        Bounds of every coordinate, such as the range of a pixel; None is twice the range of the data.
     tol : float
         A row stops when its step is shorter than this fraction of the data's spread.
     max_iter : int
@@ -49,5 +50,7 @@ class Gradient:
         require(kernel, "Gradient", "gradient", "diagonal_gradient", serve="Learned() and Nearest() serve any kernel.")
 
     def prepare(self, model, rng: np.random.Generator) -> Iterated:
-        """Nothing to prepare but the starts."""
-        return Iterated(Descent(self.memory, self.tol, self.max_iter, self.box))
+        """Nothing to prepare but the bounds."""
+        box = Box.of(model) if self.box is None else None
+        ends = self.box if box is None else box.ends
+        return Iterated(Descent(self.memory, self.tol, self.max_iter, ends))

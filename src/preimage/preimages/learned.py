@@ -21,6 +21,7 @@ from preimage.kernels.base import is_number
 from preimage.noise import as_noise
 from preimage.operators import inverse_root
 from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
+from preimage.preimages.bounds import Box
 from preimage.scales import median, resolve, spread_rows
 
 RIDGES = tuple(10.0**exponent for exponent in range(-7, 2))  # refined to half a decade around the best
@@ -72,7 +73,8 @@ class Learned:
             candidates = [
                 min((_fit(c, codes, targets, copies, self.ridge, scouts) for c in candidates), key=_error).kernel
             ]
-        return _fit(candidates[0], codes, targets, copies, self.ridge, self.n_landmarks)
+        fitted = _fit(candidates[0], codes, targets, copies, self.ridge, self.n_landmarks)
+        return replace(fitted, box=Box.around(inputs))
 
     def _examples(self, model, inputs, rng) -> tuple[np.ndarray, np.ndarray, int]:
         """Codes, their targets, and how many consecutive rows belong together."""
@@ -94,10 +96,15 @@ class _LearnedMap:
     mean: np.ndarray
     ridge: float
     error: float  # leave-one-out mean squared error of an entry
+    box: Box | None = None  # where answers can be
 
     def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
-        points = self.mean + tiles.multiply(self.kernel, targets.codes, self.landmarks, self.weights)
-        return closed_form(targets, points)
+        points = self.values(targets.codes)
+        return closed_form(targets, points if self.box is None else self.box.hold(points, starts))
+
+    def values(self, codes: np.ndarray) -> np.ndarray:
+        """What the regression makes of codes."""
+        return self.mean + tiles.multiply(self.kernel, codes, self.landmarks, self.weights)
 
 
 def _error(fitted: _LearnedMap) -> float:

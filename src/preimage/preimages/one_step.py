@@ -9,6 +9,7 @@ import numpy as np
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, require
 from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, refuse_precomputed
+from preimage.preimages.bounds import Box
 from preimage.preimages.objective import WEAK
 
 
@@ -31,12 +32,13 @@ class OneStep:
 
     def prepare(self, model, rng: np.random.Generator) -> _OneStepMap:
         """The points as dense rows."""
-        return _OneStepMap(dense_rows(model.points))
+        return _OneStepMap(dense_rows(model.points), Box.around(dense_rows(model.points)))
 
 
 @dataclass(frozen=True, eq=False)
 class _OneStepMap:
     points: np.ndarray
+    box: Box
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         return closed_form(targets, *map_targets(self._step, targets, 6 * self.points[:, 0].nbytes))
@@ -48,4 +50,5 @@ class _OneStepMap:
         weights = -targets.weights * kernel.derivative(kernel.inverse(np.clip(values, 1e-12 * top, top)))
         total, size = weights.sum(axis=1), np.abs(weights).sum(axis=1)
         sound = total > WEAK * size
-        return weights @ self.points / np.where(sound, total, 1)[:, None], sound
+        points = weights @ self.points / np.where(sound, total, 1)[:, None]
+        return points, sound & self.box.holds(points)

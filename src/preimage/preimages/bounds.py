@@ -1,0 +1,67 @@
+"""Where the data lie: a box around them, twice as wide as they are, and their principal axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from preimage.preimages.base import dense_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Bounds of every column.
+
+    Projection onto a convex set that holds the truth never moves an answer away from it. A row outside the box is its
+    own evidence that the truth may lie there, so the box is widened to hold the row.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def around(cls, points: np.ndarray) -> Box:
+        """The range of every column, and half of it more on either side."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        margin = high / 2 - low / 2
+        return cls(low - margin, high + margin)
+
+    @classmethod
+    def of(cls, model: Any) -> Box | None:
+        """Around the training rows of a model, or the points of an expansion with a kernel of the distance.
+
+        An expansion with another kernel may be any multiple of an image, and has no bounds.
+        """
+        inputs = getattr(model, "inputs", None)
+        if inputs is None and model.kernel.argument != "distance":
+            return None
+        return cls.around(dense_rows(model.points if inputs is None else inputs))
+
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """(low, high)."""
+        return self.low, self.high
+
+    def holds(self, points: np.ndarray) -> np.ndarray:
+        """Whether each row lies inside."""
+        return np.all((self.low <= points) & (points <= self.high), axis=1)
+
+    def hold(self, points: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
+        """The nearest points inside the box; with ``starts``, inside the box widened to hold the row that came in."""
+        if starts is None:
+            return np.clip(points, self.low, self.high)
+        return np.clip(points, np.minimum(self.low, starts), np.maximum(self.high, starts))
+
+
+def principal_axes(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The mean of the rows, the variances along their principal axes, largest first, and the axes as columns."""
+    mean = inputs.mean(axis=0)
+    centred = inputs - mean
+    if len(inputs) < inputs.shape[1]:
+        _, singular, axes = scipy.linalg.svd(centred, full_matrices=False)
+        return mean, singular**2 / len(inputs), axes.T
+    variances, axes = scipy.linalg.eigh(centred.T @ centred / len(inputs))
+    return mean, np.maximum(variances[::-1], 0), axes[:, ::-1]

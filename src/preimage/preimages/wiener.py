@@ -1,0 +1,143 @@
+"""A Wiener filter of the row itself, corrected by what its codes know: the default of ``KernelPCA.denoise``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from preimage.kernels import Gaussian, Kernel
+from preimage.kernels.base import positive
+from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
+from preimage.preimages.bounds import Box, principal_axes
+from preimage.preimages.learned import Learned, _fit, _LearnedMap
+from preimage.scales import median, spread_rows
+
+SAMPLE = 500  # training rows that teach the correction
+PROBES = 200  # training rows that are moved to find the noise level
+SCALES = (1.0, 2.0)  # of the correction's kernel, times the median distance of the codes
+HALVINGS = 24
+MOST = 3.0  # standard deviations of the noise that may be taken off an entry
+
+
+@dataclass(frozen=True)
+class Wiener:
+    """x̂ = x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) + r(β(y)): a linear filter of the row y and a regression r on its codes β.
+
+    A few components of a Gaussian kernel cannot express the directions in which a table varies least, so that what
+    comes back from the codes alone can be worse than the row. The linear part keeps them: vⱼ are the principal axes of
+    the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²). The regression learns from training rows
+    with noise of that level what the linear part misses, with ridge and scale by leave-one-out, and is left out where
+    leave-one-out says that it does not help. No entry is changed by more than 3σ, which is more than Gaussian noise
+    puts there: a rare large value is no noise. For gross errors there is ``denoise(..., outlier_scale="auto")``.
+
+    Parameters
+    ----------
+    noise : float or None
+        σ, the noise's standard deviation. None takes the noise that moves a row in feature space by as much as the q
+        components leave over, E‖φ(x + σε) − φ(x)‖² = (tr K̃ − Σₖ λₖ)/n: what is not a component is noise. For the
+        linear kernel this is probabilistic PCA's estimate (Tipping & Bishop 1999), relative to all d directions.
+    n_copies, n_landmarks : int
+        Noisy copies of each row that teach the correction, and the codes that carry it.
+
+    Notes
+    -----
+    It needs the rows. Codes alone (``inverse_transform``) are decoded by :class:`Learned`.
+    """
+
+    noise: float | None = None
+    n_copies: int = 2
+    n_landmarks: int = 200
+
+    def __post_init__(self):
+        if self.noise is not None:
+            positive("noise", self.noise)
+        if self.n_copies < 1 or self.n_landmarks < 1:
+            raise ValueError("n_copies and n_landmarks must be at least 1.")
+
+    def check(self, kernel: Kernel) -> None:
+        """Any kernel will do, as long as the training inputs are known."""
+        refuse_precomputed(kernel, "Wiener")
+
+    def prepare(self, model, rng: np.random.Generator) -> _WienerMap:
+        """Find the noise level, the linear part, and the correction."""
+        rng = np.random.default_rng(0)  # the same probes for every model, so that a loaded one answers as it did
+        inputs = dense_rows(model.inputs)
+        sigma = implied_noise(model, rng) if self.noise is None else float(self.noise)
+        linear = LinearFilter.of(inputs, sigma)
+        rows = np.repeat(spread_rows(inputs, SAMPLE), self.n_copies, axis=0)
+        noisy = rows + sigma * rng.standard_normal(rows.shape).astype(rows.dtype)
+        missed, codes = rows - linear(noisy), model.codes(noisy)
+        unit = median(codes) or 1.0
+        fits = [
+            _fit(Gaussian(scale * unit), codes, missed, self.n_copies, "auto", self.n_landmarks) for scale in SCALES
+        ]
+        best = min(fits, key=lambda fitted: fitted.error)
+        helps = best.error < float(np.mean(np.square(missed)))
+        return _WienerMap(model, sigma, linear, best if helps else None, Box.around(inputs))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFilter:
+    """x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) over the principal axes."""
+
+    mean: np.ndarray
+    axes: np.ndarray
+    gains: np.ndarray
+
+    @classmethod
+    def of(cls, inputs: np.ndarray, sigma: float) -> LinearFilter:
+        """The filter for rows like the inputs with white noise of standard deviation σ."""
+        mean, variances, axes = principal_axes(inputs)
+        kept = variances > 0
+        return cls(mean, axes[:, kept], variances[kept] / (variances[kept] + sigma**2))
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        return self.mean + ((rows - self.mean) @ self.axes * self.gains) @ self.axes.T
+
+
+@dataclass(frozen=True, eq=False)
+class _WienerMap:
+    model: Any
+    sigma: float
+    linear: LinearFilter
+    correction: _LearnedMap | None
+    box: Box
+
+    def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
+        if starts is None:
+            return self._decoder(targets)
+        points = self.linear(starts)
+        if self.correction is not None:
+            points = points + self.correction.values(targets.codes)
+        most = MOST * self.sigma
+        return closed_form(targets, self.box.hold(np.clip(points, starts - most, starts + most), starts))
+
+    @cached_property
+    def _decoder(self):
+        return Learned().prepare(self.model, np.random.default_rng(0))
+
+
+def implied_noise(model, rng: np.random.Generator) -> float:
+    """σ with E‖φ(x + σε) − φ(x)‖² = (tr K̃ − Σₖ λₖ)/n, at most the root mean variance of a column."""
+    rows = dense_rows(spread_rows(model.inputs, PROBES))
+    diagonal = model.kernel.diagonal(rows)
+    variance = float(model.kernel.diagonal(model.inputs).mean()) - model.mean_norm2
+    left_over = max(1 - float(model.explained_variance_ratio.sum()), 0) * variance
+    probe = rng.standard_normal(rows.shape).astype(rows.dtype)
+
+    def displacement(sigma: float) -> float:
+        moved = rows + np.asarray(sigma, dtype=rows.dtype) * probe
+        paired = np.diagonal(model.kernel(rows, moved))
+        return float(np.mean(diagonal - 2 * paired + model.kernel.diagonal(moved)))
+
+    high = float(np.sqrt(np.var(dense_rows(model.inputs), axis=0).mean()))
+    low = 1e-6 * high
+    if displacement(high) <= left_over:
+        return high
+    for _ in range(HALVINGS):
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if displacement(middle) < left_over else (low, middle)
+    return high

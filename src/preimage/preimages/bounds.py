@@ -19,8 +19,8 @@ class Box:
     own evidence that the truth may lie there, so the box is widened to hold the row.
     """
 
-    low: np.ndarray
-    high: np.ndarray
+    low: np.ndarray | float = -np.inf
+    high: np.ndarray | float = np.inf
 
     @classmethod
     def around(cls, points: np.ndarray) -> Box:
@@ -30,18 +30,18 @@ class Box:
         return cls(low - margin, high + margin)
 
     @classmethod
-    def of(cls, model: Any) -> Box | None:
+    def of(cls, model: Any) -> Box:
         """Around the training rows of a model, or the points of an expansion with a kernel of the distance.
 
         An expansion with another kernel may be any multiple of an image, and has no bounds.
         """
         inputs = getattr(model, "inputs", None)
         if inputs is None and model.kernel.argument != "distance":
-            return None
+            return cls()
         return cls.around(dense_rows(model.points if inputs is None else inputs))
 
     @property
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+    def ends(self) -> tuple[Any, Any]:
         """(low, high)."""
         return self.low, self.high
 

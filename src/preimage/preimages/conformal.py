@@ -59,7 +59,7 @@ class Conformal:
 class _ConformalMap:
     matrix: np.ndarray
     offset: np.ndarray
-    box: Box
+    box: Box = Box()
 
     def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
         return closed_form(targets, self.box.hold(targets.codes @ self.matrix + self.offset, starts))

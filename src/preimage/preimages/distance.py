@@ -64,7 +64,7 @@ class Distance:
 class _DistanceMap:
     method: Distance
     points: np.ndarray
-    box: Box | None
+    box: Box = Box()
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors * self.points.shape[1]) * self.points.itemsize
@@ -73,7 +73,7 @@ class _DistanceMap:
             return self._solve(part, None if starts is None else starts[rows])
 
         points, sound = map_targets(solve, targets, row_bytes)
-        return closed_form(targets, points if self.box is None else self.box.hold(points, starts), sound)
+        return closed_form(targets, self.box.hold(points, starts), sound)
 
     def _solve(self, targets: Expansion, starts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         chosen = nearest(targets, self.method.n_neighbors)

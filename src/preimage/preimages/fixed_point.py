@@ -53,5 +53,4 @@ class FixedPoint:
 
     def prepare(self, model, rng: np.random.Generator) -> Iterated:
         """Nothing to prepare but the bounds."""
-        box = Box.of(model)
-        return Iterated(Descent(self.memory, self.tol, self.max_iter, None if box is None else box.ends), self.pull)
+        return Iterated(Descent(self.memory, self.tol, self.max_iter, Box.of(model).ends), self.pull)

@@ -51,6 +51,4 @@ class Gradient:
 
     def prepare(self, model, rng: np.random.Generator) -> Iterated:
         """Nothing to prepare but the bounds."""
-        box = Box.of(model) if self.box is None else None
-        ends = self.box if box is None else box.ends
-        return Iterated(Descent(self.memory, self.tol, self.max_iter, ends))
+        return Iterated(Descent(self.memory, self.tol, self.max_iter, self.box or Box.of(model).ends))

@@ -96,11 +96,11 @@ class _LearnedMap:
     mean: np.ndarray
     ridge: float
     error: float  # leave-one-out mean squared error of an entry
-    box: Box | None = None  # where answers can be
+    box: Box = Box()  # where answers can be
 
     def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
         points = self.values(targets.codes)
-        return closed_form(targets, points if self.box is None else self.box.hold(points, starts))
+        return closed_form(targets, self.box.hold(points, starts))
 
     def values(self, codes: np.ndarray) -> np.ndarray:
         """What the regression makes of codes."""

@@ -38,7 +38,7 @@ class OneStep:
 @dataclass(frozen=True, eq=False)
 class _OneStepMap:
     points: np.ndarray
-    box: Box
+    box: Box = Box()
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         return closed_form(targets, *map_targets(self._step, targets, 6 * self.points[:, 0].nbytes))

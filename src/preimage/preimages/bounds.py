@@ -56,6 +56,9 @@ class Box:
         return np.clip(points, np.minimum(self.low, starts), np.maximum(self.high, starts))
 
 
+OPEN = Box()  # no bounds
+
+
 def principal_axes(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The mean of the rows, the variances along their principal axes, largest first, and the axes as columns."""
     mean = inputs.mean(axis=0)

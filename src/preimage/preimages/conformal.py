@@ -9,7 +9,7 @@ import scipy.linalg
 
 from preimage.kernels import Kernel
 from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
-from preimage.preimages.bounds import Box
+from preimage.preimages.bounds import OPEN, Box
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Conformal:
 class _ConformalMap:
     matrix: np.ndarray
     offset: np.ndarray
-    box: Box = Box()
+    box: Box = OPEN
 
     def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
         return closed_form(targets, self.box.hold(targets.codes @ self.matrix + self.offset, starts))

@@ -9,7 +9,7 @@ import numpy as np
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, require
 from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, nearest, refuse_precomputed
-from preimage.preimages.bounds import Box
+from preimage.preimages.bounds import OPEN, Box
 
 FLAT = 1e-12  # eigenvalues of a neighbourhood below this fraction of the largest are no direction
 BISECTIONS = 30  # of the logarithm of a ridge: to a part in a million
@@ -64,7 +64,7 @@ class Distance:
 class _DistanceMap:
     method: Distance
     points: np.ndarray
-    box: Box = Box()
+    box: Box = OPEN
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors * self.points.shape[1]) * self.points.itemsize

@@ -21,7 +21,7 @@ from preimage.kernels.base import is_number
 from preimage.noise import as_noise
 from preimage.operators import inverse_root
 from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
-from preimage.preimages.bounds import Box
+from preimage.preimages.bounds import OPEN, Box
 from preimage.scales import median, resolve, spread_rows
 
 RIDGES = tuple(10.0**exponent for exponent in range(-7, 2))  # refined to half a decade around the best
@@ -96,7 +96,7 @@ class _LearnedMap:
     mean: np.ndarray
     ridge: float
     error: float  # leave-one-out mean squared error of an entry
-    box: Box = Box()  # where answers can be
+    box: Box = OPEN  # where answers can be
 
     def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
         points = self.values(targets.codes)

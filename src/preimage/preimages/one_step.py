@@ -9,7 +9,7 @@ import numpy as np
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, require
 from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, refuse_precomputed
-from preimage.preimages.bounds import Box
+from preimage.preimages.bounds import OPEN, Box
 from preimage.preimages.objective import WEAK
 
 
@@ -38,7 +38,7 @@ class OneStep:
 @dataclass(frozen=True, eq=False)
 class _OneStepMap:
     points: np.ndarray
-    box: Box = Box()
+    box: Box = OPEN
 
     def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
         return closed_form(targets, *map_targets(self._step, targets, 6 * self.points[:, 0].nbytes))

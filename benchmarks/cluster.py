@@ -15,14 +15,14 @@ import time
 import dask.array as da
 import numpy as np
 import scipy.optimize
-from distributed import Client, LocalCluster
 
+from distributed import Client, LocalCluster
 from preimage import KernelPCA
 from preimage.distributed import cluster, fitting
 from preimage.distributed.rows import Rows
 from preimage.features import Nystrom
+from preimage.features.landmarks import Uniform
 from preimage.kernels import Gaussian
-from preimage.landmarks import Uniform
 
 COLUMNS, CHUNK, COMPONENTS = 32, 20_000, 20
 SPEEDUP, MEMORY, GRAPH = 1.7, 700e6, 1e6  # what must hold

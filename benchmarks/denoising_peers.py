@@ -16,12 +16,12 @@ import denoising_networks as networks
 import numpy as np
 from scipy.linalg import eigh
 
-from preimage import Denoiser, KernelPCA, scales
-from preimage.kernels import Gaussian
+from preimage import Denoiser, KernelPCA
+from preimage.kernels import Gaussian, scales
 from preimage.noise import GaussianNoise, NoiseLaw
-from preimage.noise_level import noise_level
 from preimage.preimages import Distance, FixedPoint, Learned
-from preimage.risk import Sure
+from preimage.statistics.noise_level import noise_level
+from preimage.statistics.risk import Sure
 
 Denoise = Callable[[np.ndarray], np.ndarray]
 JUDGES = 200  # rows that settings are chosen on, at most

@@ -20,7 +20,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from preimage import KernelPCA
 from preimage.datasets import load_usps
 from preimage.kernels import Gaussian
-from preimage.scales import length_scale
+from preimage.kernels.scales import length_scale
 
 RATES = (0.3, 0.5)
 

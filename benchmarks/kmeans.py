@@ -19,9 +19,9 @@ import numpy as np
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score
 
-from preimage import KernelKMeans, scales
+from preimage import KernelKMeans
 from preimage.datasets import load_usps
-from preimage.kernels import Gaussian
+from preimage.kernels import Gaussian, scales
 
 KKMEANS = """
 library(kernlab)

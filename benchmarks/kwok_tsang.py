@@ -15,15 +15,15 @@ import time
 import warnings
 
 import numpy as np
+from preimage_papers.protocols import linear_oracle, oracle_codes, snr
 from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 from sklearn.kernel_ridge import KernelRidge
 
-from preimage import decomposition, scales
+from preimage import decomposition
 from preimage.datasets import load_usps
 from preimage.exceptions import ConvergenceWarning
-from preimage.kernels import Gaussian
+from preimage.kernels import Gaussian, scales
 from preimage.noise import GaussianNoise, SaltAndPepper
-from preimage.papers.protocols import linear_oracle, oracle_codes, snr
 from preimage.preimages import Conformal, ConvexCombination, Distance, FixedPoint, Gradient, Learned, OneStep
 
 NOISES = {

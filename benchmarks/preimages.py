@@ -14,11 +14,11 @@ import warnings
 import numpy as np
 from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 
-from preimage import decomposition, scales
+from preimage import decomposition
 from preimage.datasets import DatasetNotFound, load_usps
 from preimage.exceptions import ConvergenceWarning
 from preimage.expansion import Expansion
-from preimage.kernels import Gaussian
+from preimage.kernels import Gaussian, scales
 from preimage.preimages import (
     Conformal,
     ConvexCombination,

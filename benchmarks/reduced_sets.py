@@ -16,9 +16,9 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from preimage import KernelPCA, machines
+from preimage import KernelPCA
 from preimage.datasets import load_usps
-from preimage.reduced import Greedy, Selection
+from preimage.reduced import Greedy, Selection, machines
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
 GRID = {"C": [1, 10, 100], "gamma": [0.01, 0.02, 0.04, 0.08]}

@@ -29,9 +29,9 @@ from preimage.datasets import load_mnist, load_usps
 from preimage.eigen import BlockKrylov, Dense, Lanczos
 from preimage.exceptions import PreimageWarning
 from preimage.features import Nystrom
+from preimage.features.landmarks import RPCholesky, Uniform
 from preimage.kernels import Gaussian
-from preimage.landmarks import RPCholesky, Uniform
-from preimage.scales import length_scale
+from preimage.kernels.scales import length_scale
 
 K = 32
 SCALE = 7.25  # the median rule's length scale of 10 000 MNIST digits

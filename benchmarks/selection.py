@@ -21,13 +21,13 @@ from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 from sklearn.feature_extraction.image import extract_patches_2d
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
 
-from preimage import KernelPCA, scales
+from preimage import KernelPCA
 from preimage.datasets import load_mitbih, load_mnist, load_usps
 from preimage.exceptions import PreimageWarning
-from preimage.kernels import Gaussian, Linear
+from preimage.kernels import Gaussian, Linear, scales
 from preimage.preimages import Distance, FixedPoint
-from preimage.risk import Question, Sure
 from preimage.selection import noise_level, parallel_analysis, reconstruction_scorer, select
+from preimage.statistics.risk import Question, Sure
 
 PROTOCOLS = ("P1g25", "P1g50", "P3", "P4", "P5")
 NUMBERS = [4, 8, 16, 32, 64, 128, 256]

@@ -6,8 +6,9 @@ python examples/fewer_points.py
 import numpy as np
 from sklearn.svm import SVC
 
-from preimage import KernelPCA, machines
+from preimage import KernelPCA
 from preimage.datasets import load_digits
+from preimage.reduced import machines
 
 
 def main():

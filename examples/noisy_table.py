@@ -9,8 +9,8 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from preimage import KernelPCA
+from preimage.kernels.scales import length_scale
 from preimage.preimages import FixedPoint
-from preimage.scales import length_scale
 from preimage.selection import select
 
 

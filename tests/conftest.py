@@ -6,7 +6,7 @@ from unittest.mock import patch
 import pytest
 from threadpoolctl import threadpool_limits
 
-from preimage import cores
+from preimage.gram import threads
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -16,5 +16,5 @@ def few_threads_of_linear_algebra():
     Our own threads, which follow BLAS, are two all the same.
     """
     limit = int(os.environ.get("OMP_NUM_THREADS", 1))
-    with threadpool_limits(limit), patch.object(cores, "_library_threads", lambda: 2):
+    with threadpool_limits(limit), patch.object(threads, "_library_threads", lambda: 2):
         yield

@@ -8,9 +8,9 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from helpers import rows
-from preimage import data_files
+from preimage import io
 from preimage.cli import main
-from preimage.data_files import Form
+from preimage.io import Form
 
 PREIMAGE = Path(sys.executable).with_name("preimage")
 ENVIRONMENT = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -36,10 +36,10 @@ def good(*arguments, **options):
 
 
 def put(path, values=X, columns=NAMES, **settings):
-    with data_files.writing(path, Form(columns=columns, **settings), overwrite=True) as write:
+    with io.writing(path, Form(columns=columns, **settings), overwrite=True) as write:
         write([values])
     return path
 
 
 def rows_of(path):
-    return data_files.read(path).whole()
+    return io.read(path).whole()

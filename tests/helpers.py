@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from preimage import tiles
+from preimage.gram import tiles
+from preimage.gram.triangle import Triangle
 from preimage.kernels import (
     Cosine,
     Exponential,
@@ -19,7 +20,6 @@ from preimage.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
-from preimage.triangle import Triangle
 
 
 def _plain_gaussian(X, Y):

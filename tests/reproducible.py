@@ -7,7 +7,7 @@ import numpy as np
 from preimage import Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA
 from preimage.eigen import BlockKrylov
 from preimage.features import Nystrom
-from preimage.fourier import RandomFourier
+from preimage.features.fourier import RandomFourier
 from preimage.kernels import Gaussian
 
 KERNEL = Gaussian(4.0)

@@ -26,7 +26,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from helpers import assert_same_codes
-from preimage import compat, cores, kernels
+from preimage import compat, kernels
+from preimage.gram import threads
 
 KERNELS = {
     "linear": {},
@@ -41,7 +42,7 @@ FORMS = ["dense", "sparse", "precomputed"]
 @pytest.fixture(autouse=True, scope="module")
 def one_blas_thread():
     """Matrices are small here, and threads that wait for one another slow."""
-    with cores.single_threaded_blas():
+    with threads.single_threaded_blas():
         yield
 
 
@@ -231,8 +232,8 @@ def test_a_matrix_that_does_not_fit_in_memory_is_recomputed(monkeypatch):
     X = load_digits().data[:520] / 16
     params = {"n_components": 4, "kernel": "rbf", "gamma": 0.05, "eigen_solver": "arpack", "random_state": 0}
     theirs = Original(**params).fit(X)
-    monkeypatch.setattr("preimage.operators.free_memory", lambda: 0.0)
-    monkeypatch.setattr("preimage.tiles.gram", lambda *_: pytest.fail("the kernel matrix was stored"))
+    monkeypatch.setattr("preimage.gram.operators.free_memory", lambda: 0.0)
+    monkeypatch.setattr("preimage.gram.tiles.gram", lambda *_: pytest.fail("the kernel matrix was stored"))
     ours = compat.KernelPCA(**params).fit(X)
     assert relative(ours.transform(X[:9]), theirs.transform(X[:9])) < 1e-9
 

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from preimage.chunks import Chunks as Chunks
     from preimage.estimators import Denoiser as Denoiser
     from preimage.estimators import InvertibleKernelPCA as InvertibleKernelPCA
     from preimage.estimators import KernelKMeans as KernelKMeans
     from preimage.estimators import KernelPCA as KernelPCA
     from preimage.expansion import Expansion as Expansion
-    from preimage.persistence import load as load
+    from preimage.io.chunks import Chunks as Chunks
+    from preimage.io.models import load as load
     from preimage.preimages import find_preimage as find_preimage
     from preimage.reduced import reduced_set as reduced_set
 
 # Where each public name lives; it is imported when it is first used, so that `import preimage` costs nothing.
 _HOMES = {
-    "Chunks": "preimage.chunks",
+    "Chunks": "preimage.io.chunks",
     "Denoiser": "preimage.estimators",
     "Expansion": "preimage.expansion",
     "InvertibleKernelPCA": "preimage.estimators",
     "KernelKMeans": "preimage.estimators",
     "KernelPCA": "preimage.estimators",
     "find_preimage": "preimage.preimages",
-    "load": "preimage.persistence",
+    "load": "preimage.io.models",
     "reduced_set": "preimage.reduced",
 }
 _ROOMS = (

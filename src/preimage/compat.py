@@ -23,14 +23,14 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from preimage import tiles
 from preimage.eigen import Dense, Eigenpairs, Lanczos, Solver
 from preimage.eigen.randomized import Randomized
+from preimage.estimators.conventions import generator
+from preimage.gram import tiles
+from preimage.gram.operators import Stored, Symmetric, choose_storage, gram_operator
+from preimage.io.models import Persistent
 from preimage.kernels import Cosine, Function, Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from preimage.kernels.pairwise import Pairwise
-from preimage.operators import Stored, Symmetric, choose_storage, gram_operator
-from preimage.persistence import Persistent
-from preimage.validation import generator
 
 
 class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from preimage import scikit, tiles
 from preimage.caching import Remembering
-from preimage.kernels import Kernel, Precomputed
+from preimage.gram import tiles
+from preimage.kernels import Kernel, Precomputed, sklearn_machines
 from preimage.kernels.base import is_number
 
 Part = TypeVar("Part", bound="Batch")
@@ -84,10 +84,10 @@ class Expansion(Batch):
     def from_sklearn(model: Any) -> Expansion:
         """The vectors of a fitted kernel machine of scikit-learn: SVC, SVR, OneClassSVM, KernelRidge, Gaussian process.
 
-        One vector a target, or a pair of classes in the order of :class:`preimage.scikit.Dual`; the intercepts are left
-        out (:func:`preimage.machines.from_sklearn` keeps them).
+        One vector a target, or a pair of classes in the order of :class:`preimage.kernels.sklearn_machines.Dual`; the intercepts are left
+        out (:func:`preimage.reduced.machines.from_sklearn` keeps them).
         """
-        kernel, points, weights, _ = scikit.read(model)
+        kernel, points, weights, _ = sklearn_machines.read(model)
         return Expansion(kernel, points, weights)
 
     def __len__(self) -> int:

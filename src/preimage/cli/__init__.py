@@ -18,7 +18,7 @@ COMMANDS = {
     "impute": ("preimage.cli.impute", "Fill the gaps of rows by a model."),
     "score": ("preimage.cli.score", "How far rows lie from a model's subspace."),
     "inspect": ("preimage.cli.inspect", "What is in a model file."),
-    "reproduce": ("preimage.cli.reproduce", "The papers, reproduced: published beside measured, with verdicts."),
+    "reproduce": ("preimage_papers.command", "The papers, reproduced: published beside measured, with verdicts."),
 }
 
 

@@ -12,8 +12,8 @@ from preimage.cli.common import Told, counted
 if TYPE_CHECKING:
     import numpy as np
 
-    from preimage.data_files import Data, Form, Reading
-    from preimage.data_files.stores import Store
+    from preimage.io import Data, Form, Reading
+    from preimage.io.stores import Store
 
 Answer = Callable[["np.ndarray"], "np.ndarray"]
 
@@ -23,7 +23,7 @@ def opened_for(
     verb: str, model: str, input: str, reading: Reading, scheduler: str | None, *, codes: bool = False
 ) -> Iterator[tuple[Any, Data | Store]]:
     """A fitted model that has the verb, and rows of the columns that it was fitted on, or of its ``codes``."""
-    from preimage.data_files.stores import opened
+    from preimage.io.stores import opened
 
     fitted = load_model(model, verb)
     known = fitted.get_feature_names_out() if codes else getattr(fitted, "feature_names_in_", None)
@@ -87,7 +87,7 @@ def write_answers(
     data: Data | Store, answer: Answer, output: str, form: Form, *, force: bool, gaps: bool = False
 ) -> Told:
     """Write what a model answers."""
-    from preimage import data_files
+    from preimage import io
 
     width = 0
 
@@ -97,7 +97,7 @@ def write_answers(
             width = block.shape[1]
             yield block
 
-    with data_files.writing(output, form, overwrite=force) as write:
+    with io.writing(output, form, overwrite=force) as write:
         write(measured())
     facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": width}
     facts["carried"] = list(form.carried)

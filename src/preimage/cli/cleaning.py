@@ -15,10 +15,10 @@ from preimage.cli.common import counted
 from preimage.cli.fit import EXACT, LANDMARKS
 from preimage.cli.lines import constructed
 from preimage.cli.options import n_components
-from preimage.data_files import Data, Form
-from preimage.data_files.pixels import grey_levels
+from preimage.io import Data, Form
+from preimage.io.pixels import grey_levels
 from preimage.noise import GaussianNoise
-from preimage.noise_level import noise_level
+from preimage.statistics.noise_level import noise_level
 
 SHOWN = 200  # rows kept for the report
 SAMPLES = 3000  # and samples of a signal

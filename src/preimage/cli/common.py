@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from preimage.cli.options import DELIMITER, ENCODING, NAMES
-from preimage.files import printable
+from preimage.io.atomic import printable
 
 INTERRUPTED = 130
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -153,7 +153,7 @@ def table_options(command: Callable) -> Callable:
 
     @wraps(command)
     def collected(*args: Any, **given: Any) -> Any:
-        from preimage.data_files import Reading
+        from preimage.io import Reading
 
         names = [item.name for item in fields(Reading) if item.name != "expected"]
         return command(*args, reading=Reading(**{name: given.pop(name) for name in names}), **given)

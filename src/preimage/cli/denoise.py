@@ -12,7 +12,7 @@ from preimage.cli.common import Command, Told, output_option, seed_option, share
 from preimage.cli.options import COMPONENTS, KERNEL, METHOD, NOISE, SHAPE
 
 if TYPE_CHECKING:
-    from preimage.data_files import Data, Reading
+    from preimage.io import Data, Reading
 
 
 @click.command(cls=Command)
@@ -49,14 +49,14 @@ def denoise(
     INPUT is a table (.npy, .npz, .csv, .tsv, .parquet; - is CSV on standard input), a folder of equal images, one image
     or one signal (.wav, or a table of one column). Nothing need be known of the noise.
     """
-    from preimage import data_files
+    from preimage import io
     from preimage.cli.cleaning import Cleaning
-    from preimage.files import written
+    from preimage.io.atomic import written
 
-    data = data_files.read(input, reading)
+    data = io.read(input, reading)
     cleaning = Cleaning(data, None if train is None else _examples(train, data, reading), **choices)
     with ExitStack() as stack:
-        write = stack.enter_context(data_files.writing(output, cleaning.form, overwrite=force))
+        write = stack.enter_context(io.writing(output, cleaning.form, overwrite=force))
         unfinished = report and stack.enter_context(written(report, overwrite=force))
         write(cleaning.blocks())
         facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": data.shape[1]}
@@ -72,6 +72,6 @@ def denoise(
 
 def _examples(path: str, data: Data, reading: Reading) -> Data:
     """Clean examples, of the same columns where both files name them."""
-    from preimage import data_files
+    from preimage import io
 
-    return data_files.read(path, replace(reading, expected=None if reading.columns else data.form.columns))
+    return io.read(path, replace(reading, expected=None if reading.columns else data.form.columns))

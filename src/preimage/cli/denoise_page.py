@@ -8,7 +8,7 @@ import numpy as np
 
 from preimage import plot
 from preimage.cli.cleaning import Cleaning
-from preimage.files import printable
+from preimage.io.atomic import printable
 from preimage.report import Code, Page, Picture, Section, Table, Text
 
 PART = 240  # pixels of a side of the part of an image that is shown

@@ -20,7 +20,7 @@ from preimage.cli.common import (
 from preimage.cli.options import APPROXIMATION, COMPONENTS, KERNEL, METHOD, n_components
 
 if TYPE_CHECKING:
-    from preimage.data_files import Reading
+    from preimage.io import Reading
 
 EXACT = 5000  # rows up to which the automatic choice is exact
 LANDMARKS = 1000
@@ -57,9 +57,10 @@ def fit(
     as_json: bool,
 ) -> Told:
     """Kernel PCA of the rows of INPUT, kept in a model file for transform, reconstruct, impute and score."""
-    from preimage import KernelPCA, persistence
-    from preimage.data_files.stores import opened
-    from preimage.files import written
+    from preimage import KernelPCA
+    from preimage.io import models
+    from preimage.io.atomic import written
+    from preimage.io.stores import opened
 
     if output == "-":
         raise click.UsageError("a model file cannot go to standard output: name a file with -o.")
@@ -74,7 +75,7 @@ def fit(
         with written(output, overwrite=force) as unfinished:
             model.fit(data.to_fit())
             _keep_names(model, data.form.columns)
-            persistence.save(model, unfinished)
+            models.save(model, unfinished)
         return _told(model, data, output)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from preimage.cli.common import Command
-from preimage.files import printable
+from preimage.io.atomic import printable
 
 LONGEST = 1000  # characters of the first line
 
@@ -22,7 +22,7 @@ def inspect(model: str, as_json: bool) -> None:
     """What is in the file MODEL, from its header alone."""
     import json
 
-    from preimage.persistence import describe
+    from preimage.io.models import describe
 
     found = describe(model)
     size = Path(model).stat().st_size

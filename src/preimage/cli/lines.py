@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from preimage.cli.cleaning import Cleaning
-    from preimage.data_files import Reading
+    from preimage.io import Reading
 
 
 def constructed(model: Any) -> str:

@@ -9,7 +9,7 @@ import click
 from preimage.cli.common import Command, Told, applies_model
 
 if TYPE_CHECKING:
-    from preimage.data_files import Reading
+    from preimage.io import Reading
 
 
 @click.command(cls=Command)

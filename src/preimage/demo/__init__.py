@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from preimage.demo.contest import Contest
-from preimage.files import written
+from preimage.io.atomic import written
 
 __all__ = ["run"]
 

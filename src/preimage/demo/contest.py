@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preimage import progress, scales
+from preimage import progress
 from preimage.datasets import load_digits
+from preimage.kernels import scales
 from preimage.noise import GaussianNoise
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from preimage.denoising.features import Features
+from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Images, Reader, View
 from preimage.noise import NoiseLaw
-from preimage.risk import Sure
+from preimage.statistics.risk import Sure
 
 __all__ = ["Clean", "Examples", "Noisy"]
 
@@ -96,7 +96,7 @@ class Noisy:
         E[φ(y) xᵀ] = E[φ(y) yᵀ] − σ² E[∂φ/∂y],   E[∂φ/∂y] ≈ E[(φ(y + hb) − φ(y)) bᵀ]/h,   b = ±1
 
     for features that depend on the noise through y alone; their derivative is taken along one probe b an image, through
-    all stages that y has been through. The error of an estimate is Stein's as well (:class:`preimage.risk.Sure`).
+    all stages that y has been through. The error of an estimate is Stein's as well (:class:`preimage.statistics.risk.Sure`).
     """
 
     sigma: float

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from preimage import cores, tiles
 from preimage.denoising.examples import Examples
-from preimage.denoising.features import Features
+from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Images, View
+from preimage.gram import threads, tiles
 
 __all__ = ["RIDGES", "Moments", "gather"]
 
@@ -46,7 +46,7 @@ class Moments:
 def gather(features: Features, view: View, maps: list[Images], examples: Examples, places: np.ndarray) -> Moments:
     """The moments over some places: products in the precision of the images, sums in double precision."""
     read = view.reader(maps)
-    shares = [places[first :: cores.n_threads()] for first in range(cores.n_threads())]
+    shares = [places[first :: threads.n_threads()] for first in range(threads.n_threads())]
 
     def total(share: np.ndarray):
         squares: np.ndarray | float = 0.0
@@ -57,6 +57,6 @@ def gather(features: Features, view: View, maps: list[Images], examples: Example
             cross = cross + np.asarray(examples.moment(features, phi, read, view, share[block]), dtype=float)
         return squares, cross
 
-    found = cores.spread(total, shares)
+    found = threads.spread(total, shares)
     squares, cross = (np.sum(parts, axis=0) / len(places) for parts in zip(*found, strict=True))
     return Moments(squares, cross)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage import cores, tiles
 from preimage.denoising.examples import Examples
-from preimage.denoising.features import Features
 from preimage.denoising.readout import BLOCK, RIDGES, gather
+from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Coded, Images, View, Whole
+from preimage.gram import threads, tiles
 from preimage.kernels import Radial
 
 __all__ = ["Crossed", "Recipe", "Stage"]
@@ -38,7 +38,7 @@ class Stage:
         def fill(block: slice) -> None:
             found[block] = self.features.times(read(np.arange(block.start, block.stop)), weights)
 
-        cores.spread(fill, tiles.slices(n, BLOCK))
+        threads.spread(fill, tiles.slices(n, BLOCK))
         return found
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from preimage.decomposition import Decomposition, fit
 from preimage.exceptions import FewerComponentsWarning, silenced
 from preimage.kernels import Radial
-from preimage.scales import resolve
+from preimage.kernels.scales import resolve
 
 __all__ = ["Coded", "Lens", "View", "Whole", "Windows"]
 

@@ -1,7 +1,7 @@
 """The same estimators where the rows are a Dask array, on the threads of this machine or on a cluster.
 
 Dask is the engine: it schedules, moves data, and repeats what a lost worker had done. Nothing else in this library
-imports it, and estimators come here only through :func:`preimage.validation.also_distributed`.
+imports it, and estimators come here only through :func:`preimage.estimators.conventions.also_distributed`.
 
 * ``fit`` adds up the moments of the chunks by a tree; landmarks or frequencies are sent once;
 * what a fitted model says of rows is a lazy Dask array;
@@ -16,7 +16,7 @@ from typing import Any
 
 from preimage.distributed import answers, clustering, fitting
 from preimage.distributed.cluster import connected
-from preimage.validation import unchanged_on_failure
+from preimage.estimators.conventions import unchanged_on_failure
 
 __all__ = ["call", "connected"]
 

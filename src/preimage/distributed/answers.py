@@ -11,7 +11,7 @@ import dask.array as da
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage.approximate import Approximate, Spectral
+from preimage.decomposition.on_features import Approximate, Spectral
 from preimage.distributed import cluster
 from preimage.distributed.rows import checked, checked_block, floating
 from preimage.exceptions import NothingFilteredWarning, warn

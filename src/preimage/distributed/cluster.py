@@ -15,14 +15,15 @@ from typing import Any
 import dask
 from dask.callbacks import Callback
 from dask.sizeof import sizeof
-from distributed import Client, get_worker, wait
 from distributed.client import ClosedClientError
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 from sklearn import config_context, get_config
 
-from preimage import cores, progress
+from distributed import Client, get_worker, wait
+from preimage import progress
 from preimage.exceptions import ClusterError
+from preimage.gram import threads
 
 FAN = 8  # parts that are added in one step of a tree
 TOPIC = "preimage-rows"
@@ -109,7 +110,7 @@ def tree(parts: Sequence[Any], add: Callable[[list], Any]) -> Any:
 def n_threads() -> int:
     """How many tasks run at once."""
     client = active_client()
-    return cores.n_threads() if client is None else sum(client.nthreads().values())
+    return threads.n_threads() if client is None else sum(client.nthreads().values())
 
 
 def budget() -> float:
@@ -120,7 +121,7 @@ def budget() -> float:
 @contextmanager
 def as_one_of_many(working_memory: float) -> Iterator[None]:
     """What a task runs in: one thread, because Dask fills the others, the caller's memory budget, and no listener."""
-    with cores.single_threaded(), config_context(working_memory=working_memory), progress.listen(_unheard):
+    with threads.single_threaded(), config_context(working_memory=working_memory), progress.listen(_unheard):
         yield
 
 
@@ -156,7 +157,7 @@ def _by_threads(things: tuple, total: int | None) -> tuple:
         if total is not None and told:
             progress.report("rows", min(done, total), total)
 
-    with cores.single_threaded_blas(), Callback(posttask=count):
+    with threads.single_threaded_blas(), Callback(posttask=count):
         return dask.compute(*things)
 
 

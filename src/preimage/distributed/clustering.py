@@ -8,9 +8,10 @@ import dask
 import numpy as np
 import scipy.sparse as sp
 
-from preimage import cores, validation
+from preimage.clustering import Features
 from preimage.distributed import cluster
-from preimage.kmeans import Features
+from preimage.estimators import conventions
+from preimage.gram import threads
 
 
 class SpreadFeatures(Features):
@@ -74,7 +75,7 @@ def fit(estimator, X, y=None, sample_weight=None) -> None:
     estimator.n_features_in_ = rows.shape[1]
     vars(estimator).pop("feature_names_in_", None)
     estimator._check(rows, weights)
-    estimator._fit(rows, weights, validation.generator(estimator.random_state))
+    estimator._fit(rows, weights, conventions.generator(estimator.random_state))
 
 
 def _features(block: np.ndarray, number: int, features_map, working_memory: float) -> tuple[np.ndarray, np.ndarray]:
@@ -90,7 +91,7 @@ def _diagonals(chunk) -> tuple[np.ndarray, np.ndarray]:
 
 @dask.delayed(pure=False)
 def _times(chunk, M: np.ndarray) -> np.ndarray:
-    with cores.single_threaded():
+    with threads.single_threaded():
         return chunk[0] @ M
 
 

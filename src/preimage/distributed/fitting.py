@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from preimage import approximate, decomposition, eigen, kernels, scales, validation
+from preimage import decomposition, eigen, kernels
+from preimage.decomposition import on_features
 from preimage.distributed import cluster
 from preimage.distributed.gram import gram_on_cluster
 from preimage.distributed.rows import Rows
 from preimage.eigen import BlockKrylov
+from preimage.estimators import conventions
 from preimage.features import Moments
+from preimage.kernels import scales
 
 ENOUGH = 50_000  # rows up to which rules for length scales look at all of them
 
@@ -53,7 +56,7 @@ class Job:
 
     def __call__(self, block: np.ndarray, number: int) -> Part:
         with cluster.as_one_of_many(self.working_memory):
-            moments = approximate.accumulate(self.features, [block])
+            moments = on_features.accumulate(self.features, [block])
         cluster.tell(len(block))
         return Part(moments, block[self.inside[number]])
 
@@ -64,7 +67,7 @@ def fit(estimator, X, y=None) -> None:
     if rows.shape[0] < 2:
         raise ValueError(f"kernel PCA needs at least 2 rows, and the Dask array has {rows.shape[0]}.")
     cluster.check_workers()
-    rng = validation.generator(estimator.random_state)
+    rng = conventions.generator(estimator.random_state)
     estimator.n_features_in_ = rows.shape[1]
     vars(estimator).pop("feature_names_in_", None)
     if estimator.approximation is None:
@@ -78,7 +81,7 @@ def fit(estimator, X, y=None) -> None:
 def accumulate(feature_map, rows: Rows, rng: np.random.Generator) -> Part:
     """The moments of all rows, and a uniform sample of them, from one pass."""
     n = rows.shape[0]
-    chosen = np.arange(n) if n <= approximate.SAMPLE else np.sort(rng.choice(n, approximate.SAMPLE, replace=False))
+    chosen = np.arange(n) if n <= on_features.SAMPLE else np.sort(rng.choice(n, on_features.SAMPLE, replace=False))
     job = cluster.once(Job(feature_map, rows.local(chosen), cluster.budget()))
     return cluster.compute(cluster.tree(rows.map(_part, job=job), _sum), total=n)[0]
 
@@ -98,7 +101,7 @@ def fit_exact(estimator, rows: Rows, rng: np.random.Generator) -> None:
         raise ValueError(f"a kernel matrix on many machines needs solver=BlockKrylov(), not {solver!r}.")
     X = rows[:]
     kernel = scales.resolve(kernel, X)
-    wanted = validation.find_component_number(estimator.n_components, kernel, X, len(X), estimator.center, rng)
+    wanted = conventions.find_component_number(estimator.n_components, kernel, X, len(X), estimator.center, rng)
     model = decomposition.fit(kernel, X, wanted, center=estimator.center, solver=solver, rng=rng, gram=gram_on_cluster)
     estimator._adopt(model, rng)
 

@@ -7,9 +7,9 @@ from typing import Any
 import dask
 import numpy as np
 
-from preimage import cores, tiles
 from preimage.distributed import cluster
-from preimage.operators import GramStatistics, Symmetric, Tiled, centred, choose_storage
+from preimage.gram import threads, tiles
+from preimage.gram.operators import GramStatistics, Symmetric, Tiled, centred, choose_storage
 
 CHUNK = 64 * 2**20  # bytes of a row chunk of K that is held
 MOST_ROWS = 4096  # rows of a chunk that is computed anew
@@ -42,7 +42,7 @@ class Recomputed(Tiled):
 
 
 def gram_on_cluster(kernel, X, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
-    """What :func:`preimage.operators.gram_operator` does, in row chunks on the workers."""
+    """What :func:`preimage.gram.operators.gram_operator` does, in row chunks on the workers."""
     stored = storage_on_cluster(storage, X.shape[0], X.dtype) == "memory"
     operator = (Held if stored else Recomputed)(kernel, X)
     return centred(operator, float(np.sum(kernel.diagonal(X), dtype=float)), center)
@@ -76,7 +76,7 @@ def _chunk(kernel, X: np.ndarray, part: slice, working_memory: float) -> np.ndar
 
 @dask.delayed(pure=False)
 def _product(chunk: np.ndarray, V: np.ndarray) -> np.ndarray:
-    with cores.single_threaded():
+    with threads.single_threaded():
         return chunk @ V
 
 

@@ -2,7 +2,7 @@
 
 The factor G of K ≈ GᵀG stays with the rows: every machine holds its columns. To and fro go the sums of the residual
 diagonal, the rows proposed, and the new landmarks. In exact arithmetic, and with the same generator, the rows chosen
-are those of :func:`preimage.landmarks.pivots`, whatever the chunks.
+are those of :func:`preimage.features.landmarks.pivots`, whatever the chunks.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import dask
 import numpy as np
 import scipy.linalg
 
-from preimage import progress, tiles
+from preimage import progress
 from preimage.distributed import cluster
-from preimage.landmarks import accepted_proposals, block_size, round_off
+from preimage.features.landmarks import accepted_proposals, block_size, round_off
+from preimage.gram import tiles
 
 GROUPS = 32  # parts at most
 

@@ -9,10 +9,10 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from preimage.clustering import Features
 from preimage.distributed import cluster
 from preimage.distributed.clustering import SpreadFeatures
 from preimage.distributed.pivots import choose_pivots
-from preimage.kmeans import Features
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 

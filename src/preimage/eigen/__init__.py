@@ -13,7 +13,7 @@ from preimage.eigen.block_krylov import BlockKrylov
 from preimage.eigen.dense import Dense
 from preimage.eigen.lanczos import Lanczos
 from preimage.eigen.power import PowerDeflation
-from preimage.operators import choose_storage
+from preimage.gram.operators import choose_storage
 
 __all__ = [
     "BlockKrylov",

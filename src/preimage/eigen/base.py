@@ -9,10 +9,10 @@ from typing import Protocol
 import numpy as np
 import scipy.linalg
 
-from preimage import tiles
 from preimage.eigen import lapack
 from preimage.exceptions import ConvergenceWarning, warn
-from preimage.operators import Symmetric
+from preimage.gram import tiles
+from preimage.gram.operators import Symmetric
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from preimage import cores, progress, tiles
+from preimage import progress
 from preimage.eigen import lapack
 from preimage.eigen.base import (
     Eigenpairs,
@@ -19,8 +19,9 @@ from preimage.eigen.base import (
     round_off,
 )
 from preimage.eigen.dense import Dense
+from preimage.gram import threads, tiles
+from preimage.gram.operators import Symmetric, Tiled, choose_storage
 from preimage.kernels.base import positive
-from preimage.operators import Symmetric, Tiled, choose_storage
 
 STEPS = 12  # blocks beyond the wanted vectors that the basis holds before it is restarted
 SINGLE = 1e-6  # the least tolerance for which passes in single precision are of use
@@ -70,7 +71,7 @@ class BlockKrylov:
             return Dense().solve(operator, k, rng)
         tol = self.tol if self.tol is not None else (1e-6 if operator.dtype == np.float64 else 2e-6)
         halves = operator.halves() if tol >= SINGLE else None
-        with cores.single_threaded_blas():  # many small steps between the passes, which have threads of their own
+        with threads.single_threaded_blas():  # many small steps between the passes, which have threads of their own
             start = _start(operator, width, rng)
             if halves is not None:
                 pairs = self._solve_halves(*halves, k, start, tol, rng)
@@ -237,7 +238,7 @@ class _Space:
 
 def _inner(basis: np.ndarray, block: np.ndarray) -> np.ndarray:
     """QᵀB of tall matrices, by rows on all cores."""
-    return sum(cores.spread(lambda rows: basis[rows].T @ block[rows], tiles.slices(len(block), TALL)))
+    return sum(threads.spread(lambda rows: basis[rows].T @ block[rows], tiles.slices(len(block), TALL)))
 
 
 def _without(block: np.ndarray, basis: np.ndarray, coupling: np.ndarray) -> np.ndarray:
@@ -247,7 +248,7 @@ def _without(block: np.ndarray, basis: np.ndarray, coupling: np.ndarray) -> np.n
     def fill(rows: slice) -> None:
         np.subtract(block[rows], basis[rows] @ coupling, out=out[rows])
 
-    cores.spread(fill, tiles.slices(len(block), TALL))
+    threads.spread(fill, tiles.slices(len(block), TALL))
     return out
 
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from preimage import tiles
 from preimage.eigen import lapack
 from preimage.eigen.base import Eigenpairs, report
-from preimage.operators import Symmetric
+from preimage.gram import tiles
+from preimage.gram.operators import Symmetric
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
 from preimage.eigen.base import Eigenpairs, check_count, report, round_off
 from preimage.eigen.dense import Dense
+from preimage.gram.operators import Symmetric
 from preimage.kernels.base import positive
-from preimage.operators import Symmetric
 
 
 @dataclass(frozen=True)

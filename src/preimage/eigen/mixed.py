@@ -10,7 +10,7 @@ import numpy as np
 from preimage.eigen import lapack
 from preimage.eigen.base import Eigenpairs, orthonormal, rayleigh_ritz, report
 from preimage.eigen.dense import Dense
-from preimage.operators import Symmetric
+from preimage.gram.operators import Symmetric
 
 SEEN = 1e-5  # of the largest eigenvalue: what is smaller drowns in single precision
 

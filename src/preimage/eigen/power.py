@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import norm
 
 from preimage.eigen.base import Eigenpairs, check_count, report, round_off
+from preimage.gram.operators import Symmetric
 from preimage.kernels.base import positive
-from preimage.operators import Symmetric
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from preimage.eigen import lapack
 from preimage.eigen.base import Eigenpairs, report
-from preimage.operators import Symmetric
+from preimage.gram.operators import Symmetric
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Estimators with scikit-learn's conventions, one class a file."""
 
 from preimage.estimators.denoiser import Denoiser
-from preimage.estimators.invertible import InvertibleKernelPCA
+from preimage.estimators.invertible_kernel_pca import InvertibleKernelPCA
 from preimage.estimators.kernel_kmeans import KernelKMeans
 from preimage.estimators.kernel_pca import KernelPCA
 

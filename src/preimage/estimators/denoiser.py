@@ -6,14 +6,16 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from preimage import cores, kernels, tiles, validation
+from preimage import kernels
 from preimage.denoising import Learner, Limits, Stack, Units, cut, small_patches
+from preimage.estimators import conventions
 from preimage.exceptions import NoiseLevelWarning, silenced, warn
+from preimage.gram import threads, tiles
+from preimage.io.models import Persistent
 from preimage.kernels import Radial
 from preimage.kernels.base import is_number
 from preimage.noise import GaussianNoise, NoiseLaw, as_noise
-from preimage.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
-from preimage.persistence import Persistent
+from preimage.statistics.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
 
 FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes
 FEWEST_POINTS, FEWEST_PATCHES = 1000, 20
@@ -22,7 +24,7 @@ DOUBTFUL = 1.1  # a sigma that exceeds what the data show by this factor is warn
 HEAVY_TAILS = 1.0  # excess kurtosis of what was removed, from which it is no Gaussian noise
 
 
-class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.NestedParameters):
+class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.NestedParameters):
     """Noise removed from rows, images and signals, with clean examples or without any.
 
     Stages of kernel features with a learned way back, see :mod:`preimage.denoising`. Without clean examples they are
@@ -101,8 +103,8 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
 
         If it fails or is interrupted, the estimator stays as it was.
         """
-        with validation.unchanged_on_failure(self), cores.limited(self.n_jobs):
-            X = validation.read_rows(self, X, ensure_min_samples=2)
+        with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
+            X = conventions.read_rows(self, X, ensure_min_samples=2)
             images = X.reshape(-1, *_shape(self.geometry, X.shape[1]))
             if self.geometry is not None and len(images) < FEWEST_IMAGES:
                 self._learn(np.concatenate([cut(image) for image in images]), wholes=False, windows=True, anywhere=True)
@@ -110,11 +112,11 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
                 self._learn(images, wholes=True, windows=self.geometry is not None)
         return self
 
-    @validation.also_distributed
+    @conventions.also_distributed
     def transform(self, X):
         """Rows without noise."""
         check_is_fitted(self)
-        X = validation.read_rows(self, X, reset=False)
+        X = conventions.read_rows(self, X, reset=False)
         found, shape = np.empty_like(X), _shape(self.geometry, X.shape[1])
         for rows in tiles.row_blocks(len(X), BYTES_A_POINT * X.shape[1]):
             found[rows] = self._denoised(X[rows].reshape(-1, *shape)).reshape(-1, X.shape[1])
@@ -142,13 +144,13 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, validation.Ne
             raise ValueError('an image or a signal alone has no clean examples: use Denoiser(examples="noisy").')
         learner = clone(self).set_params(geometry=image.shape)
         if np.ptp(image) > 0:
-            with cores.limited(self.n_jobs):
+            with threads.limited(self.n_jobs):
                 learner._learn(cut(image), wholes=False, windows=True, anywhere=True)
                 return learner._denoised(image[None])[0]
         return image.copy()  # there is no noise in it
 
     def _learn(self, images: np.ndarray, wholes: bool, windows: bool, anywhere: bool = False) -> None:
-        rng = validation.generator(self.random_state)
+        rng = conventions.generator(self.random_state)
         kernel = self._kernel()
         if windows and images.size < FEWEST_POINTS * images.shape[-1]:
             raise ValueError(
@@ -236,7 +238,7 @@ def _floating(values, what: str, n_axes: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"{what} is an array of numbers with {' or '.join(map(str, n_axes))} axes.")
     if not np.isfinite(values).all():
         raise ValueError(f"{what} with NaN or infinite values cannot be denoised: fill them first.")
-    return values if values.dtype in validation.FLOATS else values.astype(float)
+    return values if values.dtype in conventions.FLOATS else values.astype(float)
 
 
 def _level(images: np.ndarray, geometry, limits: Limits | None) -> NoiseLevel:

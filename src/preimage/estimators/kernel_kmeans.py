@@ -9,20 +9,23 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from preimage import chunks, cores, features, kernels, kmeans, preimages, scales, tiles, validation
+from preimage import clustering, features, kernels, preimages
+from preimage.estimators import conventions
 from preimage.expansion import Expansion
-from preimage.kernels import Kernel, Precomputed
+from preimage.gram import threads, tiles
+from preimage.io import chunks
+from preimage.io.models import Persistent
+from preimage.kernels import Kernel, Precomputed, scales
 from preimage.kernels.base import is_number
-from preimage.persistence import Persistent
 from preimage.preimages.base import Preimages
 
 
 class KernelKMeans(
     Persistent,
     ClassNamePrefixFeaturesOutMixin,
-    validation.KernelTransformerMixin,
+    conventions.KernelTransformerMixin,
     ClusterMixin,
-    validation.NestedParameters,
+    conventions.NestedParameters,
 ):
     """k-means in feature space, with centroids that can be looked at.
 
@@ -109,30 +112,30 @@ class KernelKMeans(
         self.copy_X = copy_X
         self.n_jobs = n_jobs
 
-    @validation.also_distributed
+    @conventions.also_distributed
     def fit(self, X, y=None, sample_weight=None):
         """Cluster the rows of X (of the kernel matrix X where it is precomputed).
 
         Rows of weight 0 have no part in it; they get the label of the nearest centroid.
         """
-        with validation.unchanged_on_failure(self):
+        with conventions.unchanged_on_failure(self):
             copy_X = bool(self.copy_X) and self.approximation is None and not chunks.is_streamed(X)
-            X = validation.read_rows(self, X, accept_sparse="csr", ensure_min_samples=2, copy=copy_X)
+            X = conventions.read_rows(self, X, accept_sparse="csr", ensure_min_samples=2, copy=copy_X)
             weights = sample_weights(sample_weight, X.shape[0])
             self._check(X, weights)
-            self._fit(X, weights, validation.generator(self.random_state))
+            self._fit(X, weights, conventions.generator(self.random_state))
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):
         """The clusters of the training rows."""
         return self.fit(X, sample_weight=sample_weight).labels_.copy()
 
-    @validation.also_distributed
+    @conventions.also_distributed
     def predict(self, X):
         """The nearest centroid of every row of X."""
         return self._relative_distances2(self._rows(X)).argmin(axis=1)
 
-    @validation.also_distributed
+    @conventions.also_distributed
     def transform(self, X, diagonal=None):
         """Distances in feature space of the rows to the centroids, shape (rows, n_clusters).
 
@@ -158,7 +161,7 @@ class KernelKMeans(
         ``method`` is a name or object of :mod:`preimage.preimages`.
         """
         check_is_fitted(self)
-        with cores.limited(self.n_jobs):
+        with threads.limited(self.n_jobs):
             return preimages.find_preimage(self.centroids_, method)
 
     def _fit(self, X, weights: np.ndarray, rng: np.random.Generator) -> None:
@@ -168,14 +171,14 @@ class KernelKMeans(
         if isinstance(kernel, Precomputed):
             kernel, points = Precomputed(X), kept[:, None]
         features_map = self._feature_map(kernel, points, rng)
-        gram = kmeans.gram(kernel, points) if features_map is None else _features(features_map, points)
-        if self.n_clusters > 1 and kmeans.is_single_point(gram):
+        gram = clustering.gram(kernel, points) if features_map is None else _features(features_map, points)
+        if self.n_clusters > 1 and clustering.is_single_point(gram):
             raise ValueError(
                 f"all rows are equal for this kernel, so that there are no {self.n_clusters} clusters among them: "
                 "check the data and the kernel's parameters."
             )
         starts = self._starts(gram, kernel, points, weights[kept], rng)
-        found = kmeans.cluster(gram, weights[kept], self.n_clusters, starts, max_iter=self.max_iter, tol=self.tol)
+        found = clustering.cluster(gram, weights[kept], self.n_clusters, starts, max_iter=self.max_iter, tol=self.tol)
         self._adopt(found, kernel, points, weights[kept], features_map)
         self.labels_ = np.empty(len(weights), dtype=np.int32)
         self.labels_[kept] = found.partition.labels
@@ -200,15 +203,15 @@ class KernelKMeans(
         if not isinstance(self.init, str):
             seeds = self._seeds(kernel, points)
             return [lambda: (kernel.diagonal(seeds) - 2 * tiles.cross(kernel, points, seeds)).argmin(axis=1)]
-        draw = kmeans.plus_plus if self.init == "k-means++" else kmeans.random
+        draw = clustering.plus_plus if self.init == "k-means++" else clustering.random
         return [lambda: draw(gram, weights, self.n_clusters, rng)] * self.n_init
 
-    def _adopt(self, found: kmeans.Clustering, kernel: Kernel, points, weights, features_map) -> None:
+    def _adopt(self, found: clustering.Clustering, kernel: Kernel, points, weights, features_map) -> None:
         part = found.partition
         shares = np.zeros((self.n_clusters, len(weights)))
         shares[part.labels, np.arange(len(weights))] = weights / part.masses[part.labels]
         missed = 0.0
-        if isinstance(part.gram, kmeans.Features):  # means of features, turned into weights on the landmarks
+        if isinstance(part.gram, clustering.Features):  # means of features, turned into weights on the landmarks
             shares = part.gram.combine(shares) @ features_map.root.T
             missed = float(weights @ (part.gram.own - part.gram.diagonal))
             points = features_map.landmarks
@@ -221,7 +224,7 @@ class KernelKMeans(
         self.n_iter_ = found.n_steps
 
     def _distances(self, X, diagonal) -> np.ndarray:
-        own = validation.own_values(self.kernel_, X, diagonal)
+        own = conventions.own_values(self.kernel_, X, diagonal)
         distances2 = self._relative_distances2(X) + own[:, None]
         rounding = 32 * np.finfo(distances2.dtype).eps * (np.abs(own)[:, None] + self._norms2)
         return np.sqrt(np.where(distances2 > rounding, distances2, 0))
@@ -231,7 +234,7 @@ class KernelKMeans(
         return self._norms2 - 2 * self.centroids_.inner(X).T
 
     def _check(self, X, weights: np.ndarray) -> None:
-        validation.check_flags(self, "copy_X")
+        conventions.check_flags(self, "copy_X")
         for name, value in (("n_clusters", self.n_clusters), ("n_init", self.n_init), ("max_iter", self.max_iter)):
             if not is_number(value) or value != int(value) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
@@ -244,9 +247,9 @@ class KernelKMeans(
                 f"n_clusters={self.n_clusters} is more than n_samples={n_rows}, the number of rows{weighty}."
             )
         kernel = kernels.as_kernel(self.kernel)
-        validation.check_kernel_takes(kernel, X)
+        conventions.check_kernel_takes(kernel, X)
         if isinstance(kernel, Precomputed):
-            validation.check_kernel_matrix(X)
+            conventions.check_kernel_matrix(X)
         if isinstance(self.init, str) and self.init not in ("k-means++", "random"):
             raise ValueError(f'init must be "k-means++", "random" or an array of points, not {self.init!r}.')
 
@@ -254,7 +257,7 @@ class KernelKMeans(
         """The points given as ``init``."""
         if isinstance(kernel, Precomputed):
             raise ValueError('a precomputed kernel knows no points but its own: give init="k-means++" or "random".')
-        seeds = check_array(self.init, dtype=validation.FLOATS, input_name="init")
+        seeds = check_array(self.init, dtype=conventions.FLOATS, input_name="init")
         if seeds.shape != (self.n_clusters, points.shape[1]):
             raise ValueError(
                 f"init must hold one point a cluster, shape {(self.n_clusters, points.shape[1])}, not {seeds.shape}."
@@ -266,11 +269,11 @@ class KernelKMeans(
         return len(self.centroids_)
 
 
-def _features(features_map, points) -> kmeans.Features:
+def _features(features_map, points) -> clustering.Features:
     """The Gram matrix of explicit features; rows on many machines keep theirs."""
     if hasattr(points, "features"):
         return points.features(features_map)
-    return kmeans.Features(features_map(points), features_map.kernel.diagonal(points))
+    return clustering.Features(features_map(points), features_map.kernel.diagonal(points))
 
 
 def sample_weights(sample_weight, n: int) -> np.ndarray:

@@ -9,27 +9,18 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
-from preimage import (
-    chunks,
-    cores,
-    decomposition,
-    eigen,
-    features,
-    kernels,
-    preimages,
-    reduced,
-    scales,
-    tiles,
-    validation,
-)
-from preimage.approximate import Approximate
+from preimage import decomposition, eigen, features, kernels, preimages, reduced
 from preimage.decomposition import Decomposition, Exact, Projection
+from preimage.decomposition.on_features import Approximate
+from preimage.estimators import conventions
+from preimage.estimators.inverse import WayBackMixin
 from preimage.estimators.streaming import StreamingMixin
-from preimage.estimators.way_back import WayBackMixin
 from preimage.expansion import Expansion
-from preimage.fourier import RandomFourier
-from preimage.kernels import Kernel, Precomputed
-from preimage.persistence import Persistent
+from preimage.features.fourier import RandomFourier
+from preimage.gram import threads, tiles
+from preimage.io import chunks
+from preimage.io.models import Persistent
+from preimage.kernels import Kernel, Precomputed, scales
 
 
 class KernelPCA(
@@ -37,8 +28,8 @@ class KernelPCA(
     StreamingMixin,
     Persistent,
     ClassNamePrefixFeaturesOutMixin,
-    validation.KernelTransformerMixin,
-    validation.NestedParameters,
+    conventions.KernelTransformerMixin,
+    conventions.NestedParameters,
 ):
     """Kernel principal component analysis with pre-images.
 
@@ -135,7 +126,7 @@ class KernelPCA(
         self.copy_X = copy_X
         self.n_jobs = n_jobs
 
-    @validation.also_distributed
+    @conventions.also_distributed
     def fit(self, X, y=None):
         """Find the leading components of the rows of X (of the kernel matrix X where it is precomputed).
 
@@ -146,14 +137,14 @@ class KernelPCA(
         self._fit(X)
         return self
 
-    @validation.also_distributed
+    @conventions.also_distributed
     def fit_transform(self, X, y=None):
         """Fit, and return the codes of the training rows (where it is exact, no kernel is evaluated again)."""
         self._fit(X)
         model = self.decomposition_
         return model.training_codes.copy() if isinstance(model, Exact) else self.transform(X)
 
-    @validation.also_distributed
+    @conventions.also_distributed
     def transform(self, X, out=None):
         """Codes of the rows of X: their coordinates along the components.
 
@@ -171,17 +162,17 @@ class KernelPCA(
     def project(self, X) -> Projection:
         """The projections Pφ(x) of the rows onto the subspace, mean included, as an expansion."""
         X = self._rows(X)
-        with cores.limited(self.n_jobs):
+        with threads.limited(self.n_jobs):
             return self.decomposition_.expand(self.decomposition_.codes(X))
 
-    @validation.also_distributed
+    @conventions.also_distributed
     def score_samples(self, X, diagonal=None):
         """Minus the squared distance ‖φ(x) − Pφ(x)‖² to the subspace: low for what is unlike the training rows.
 
         With a precomputed kernel the values k(x, x) of the new rows must be given as ``diagonal``.
         """
         X = self._rows(X)
-        return -self.decomposition_.residual(X, validation.own_values(self.kernel_, X, diagonal))
+        return -self.decomposition_.residual(X, conventions.own_values(self.kernel_, X, diagonal))
 
     def compress(self, n_points, *, method="auto") -> KernelPCA:
         """A fitted copy whose axes and mean are expansions over ``n_points`` points (Schölkopf et al. 1998, §4.3).
@@ -193,10 +184,10 @@ class KernelPCA(
         :class:`preimage.reduced.ReducedSet`; ``method`` is one of :mod:`preimage.reduced`.
         """
         check_is_fitted(self)
-        with cores.limited(self.n_jobs):
+        with threads.limited(self.n_jobs):
             model, errors = reduced.compress(self.decomposition_, n_points, method=method)
         small = copy(self)
-        small._adopt(model, validation.generator(self.random_state))
+        small._adopt(model, conventions.generator(self.random_state))
         small.compression_errors_ = errors
         return small
 
@@ -217,29 +208,29 @@ class KernelPCA(
         return self.decomposition_.axes
 
     def _fit(self, X) -> None:
-        with validation.unchanged_on_failure(self):
-            kernel, rng = self._check_settings(), validation.generator(self.random_state)
+        with conventions.unchanged_on_failure(self):
+            kernel, rng = self._check_settings(), conventions.generator(self.random_state)
             if chunks.is_streamed(X) and (self.approximation is not None or isinstance(X, chunks.Chunks)):
                 self._fit_stream(X, rng)
                 return
             copy_X = bool(self.copy_X) and self.approximation is None and not chunks.is_streamed(X)
-            X = validation.read_rows(self, chunks.open_rows(X), accept_sparse="csr", ensure_min_samples=2, copy=copy_X)
+            X = conventions.read_rows(self, chunks.open_rows(X), accept_sparse="csr", ensure_min_samples=2, copy=copy_X)
             if self.approximation is None:
                 self._fit_exact(X, kernel, rng)
             else:
                 self._fit_approximate(X, rng)
 
     def _fit_exact(self, X, kernel: Kernel, rng: np.random.Generator) -> None:
-        validation.check_kernel_takes(kernel, X)
+        conventions.check_kernel_takes(kernel, X)
         if isinstance(kernel, Precomputed):
-            validation.check_kernel_matrix(X)
+            conventions.check_kernel_matrix(X)
         kernel = scales.resolve(kernel, X)
-        n_components = validation.find_component_number(self.n_components, kernel, X, X.shape[0], self.center, rng)
+        n_components = conventions.find_component_number(self.n_components, kernel, X, X.shape[0], self.center, rng)
         self._adopt(decomposition.fit(kernel, X, n_components, center=self.center, solver=self.solver, rng=rng), rng)
 
     def _check_settings(self) -> Kernel:
         """Refuse, before any work, settings that make no sense or do not go together; the kernel of those that do."""
-        validation.check_flags(self, "center", "copy_X")
+        conventions.check_flags(self, "center", "copy_X")
         kernel, approximation = kernels.as_kernel(self.kernel), features.as_approximation(self.approximation)
         if approximation is not None:
             approximation.check(kernel)

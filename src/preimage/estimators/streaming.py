@@ -9,11 +9,14 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage import approximate, chunks, cores, features, scales, validation
-from preimage.approximate import Approximate
-from preimage.decomposition import Decomposition
-from preimage.fourier import FourierMap
-from preimage.kernels import Kernel
+from preimage import features
+from preimage.decomposition import Decomposition, on_features
+from preimage.decomposition.on_features import Approximate
+from preimage.estimators import conventions
+from preimage.features.fourier import FourierMap
+from preimage.gram import threads
+from preimage.io import chunks
+from preimage.kernels import Kernel, scales
 
 ENOUGH = 50_000  # rows of a stream from which landmarks and length scales are taken
 
@@ -48,13 +51,13 @@ class StreamingMixin:
         ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
         :meth:`merge`. X may be a buffer that is filled anew for every call: what is kept of it is copied.
         """
-        with validation.unchanged_on_failure(self), cores.limited(self.n_jobs):
-            model, rng = getattr(self, "decomposition_", None), validation.generator(self.random_state)
-            X = validation.read_rows(self, X, accept_sparse="csr", reset=model is None)
+        with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
+            model, rng = getattr(self, "decomposition_", None), conventions.generator(self.random_state)
+            X = conventions.read_rows(self, X, accept_sparse="csr", reset=model is None)
             if model is not None:
                 model = _extensible(model)
                 seen = _moments(model)
-                moments = approximate.accumulate(model.features, [X], seen)
+                moments = on_features.accumulate(model.features, [X], seen)
                 sample = _join(model.inputs, seen.n, X, X.shape[0], rng)
                 self._adopt_moments(model.features, moments, sample, rng)
             else:
@@ -72,9 +75,9 @@ class StreamingMixin:
                 "a kernel whose parameters are numbers."
             )
         mine, others = _moments(ours), _moments(theirs)
-        rng = validation.generator(self.random_state)
+        rng = conventions.generator(self.random_state)
         sample = _join(ours.inputs, mine.n, theirs.inputs, others.n, rng)
-        with validation.unchanged_on_failure(self):
+        with conventions.unchanged_on_failure(self):
             self._adopt_moments(ours.features, mine + others, sample, rng)
         return self
 
@@ -86,12 +89,12 @@ class StreamingMixin:
         n, d = rows.shape
         if n < 2:
             raise ValueError(f"kernel PCA needs at least 2 rows, and there is {n} in the chunks.")
-        sample = rows.sample(min(ENOUGH, max(2, int(cores.working_bytes() / 8 / (8 * d)))), rng)
+        sample = rows.sample(min(ENOUGH, max(2, int(threads.working_bytes() / 8 / (8 * d)))), rng)
         self.n_features_in_ = d
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         feature_map = self._prepare(sample, rng)
-        moments = approximate.accumulate(feature_map, rows, total=n)
+        moments = on_features.accumulate(feature_map, rows, total=n)
         self._adopt_moments(feature_map, moments, _some(sample, rng), rng)
 
     def _fit_approximate(self, X, rng: np.random.Generator) -> None:
@@ -99,24 +102,24 @@ class StreamingMixin:
         feature_map = self._prepare(X, rng)
         if isinstance(feature_map, FourierMap) and feature_map.width > X.shape[0]:
             n, kernel = X.shape[0], feature_map.kernel
-            q = validation.find_component_number(self.n_components, kernel, X, n, self.center, rng)
-            model = approximate.decompose_wide(feature_map, X, _some(X, rng), q, center=self.center)
+            q = conventions.find_component_number(self.n_components, kernel, X, n, self.center, rng)
+            model = on_features.decompose_wide(feature_map, X, _some(X, rng), q, center=self.center)
             self._adopt(model, rng)
             return
-        moments = approximate.accumulate(feature_map, [X], total=X.shape[0])
+        moments = on_features.accumulate(feature_map, [X], total=X.shape[0])
         self._adopt_moments(feature_map, moments, _some(X, rng), rng)
 
     def _prepare(self, X, rng: np.random.Generator, scaled_by=None):
         """The feature map for the rows of X; rules for length scales look at ``scaled_by`` where X is not at hand."""
         kernel = self._check_settings()
-        validation.check_kernel_takes(kernel, X)
+        conventions.check_kernel_takes(kernel, X)
         approximation = features.as_approximation(self.approximation)
         return approximation.prepare(scales.resolve(kernel, X if scaled_by is None else scaled_by), X, rng)
 
     def _adopt_moments(self, feature_map, moments, sample, rng) -> None:
         n, kernel = moments.n, feature_map.kernel
-        n_components = validation.find_component_number(self.n_components, kernel, sample, n, self.center, rng)
-        model = approximate.decompose(feature_map, moments, sample, n_components, center=self.center)
+        n_components = conventions.find_component_number(self.n_components, kernel, sample, n, self.center, rng)
+        model = on_features.decompose(feature_map, moments, sample, n_components, center=self.center)
         self._adopt(model, rng)
 
     def _transform_stream(self, X, out):
@@ -154,13 +157,13 @@ def _moments(model: Approximate) -> features.Moments:
     return model.moments
 
 
-def _some(X, rng: np.random.Generator, n_rows: int = approximate.SAMPLE):
+def _some(X, rng: np.random.Generator, n_rows: int = on_features.SAMPLE):
     """At most ``n_rows`` of the rows, drawn uniformly, as a copy."""
     return X.copy() if X.shape[0] <= n_rows else X[np.sort(rng.choice(X.shape[0], n_rows, replace=False))]
 
 
 def _join(old, n_old: int, new, n_new: int, rng: np.random.Generator):
     """A uniform sample of all rows, from uniform samples of n_old and of n_new rows."""
-    size = min(approximate.SAMPLE, old.shape[0] + new.shape[0])
+    size = min(on_features.SAMPLE, old.shape[0] + new.shape[0])
     taken = int(np.clip(rng.hypergeometric(n_new, n_old, min(size, n_old + n_new)), size - old.shape[0], new.shape[0]))
-    return approximate.stack(_some(old, rng, size - taken), _some(new, rng, taken))
+    return on_features.stack(_some(old, rng, size - taken), _some(new, rng, taken))

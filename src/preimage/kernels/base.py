@@ -70,7 +70,7 @@ def number(kernel: object, name: str) -> float:
         return float(value)
     raise ValueError(
         f"{kernel!r} has no number for its {name} yet: fit a model with it, or call "
-        "preimage.scales.resolve(kernel, X) to take one from data."
+        "preimage.kernels.scales.resolve(kernel, X) to take one from data."
     )
 
 

@@ -1,7 +1,7 @@
 """Kernels of the Euclidean distance, k(x, y) = κ(‖x − y‖²), each with a length scale ℓ.
 
 A ``length_scale`` is a number, the name of a rule, or None (the rule ``"median"``); rules take it from the data when a
-model is fitted (see :mod:`preimage.scales`). Here t = ‖x − y‖².
+model is fitted (see :mod:`preimage.kernels.scales`). Here t = ‖x − y‖².
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ import numpy as np
 from preimage.plot.style import GREY, one_axes, style, thinned
 
 if TYPE_CHECKING:
-    from preimage.parallel import ParallelAnalysis
     from preimage.preimages import Preimages
     from preimage.reduced import ReducedSet
     from preimage.selection import Candidate, Selection
+    from preimage.statistics.parallel_analysis import ParallelAnalysis
 
 
 def scree(model, ax=None, *, chance: ParallelAnalysis | None = None):

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from preimage import tiles
 from preimage.exceptions import ConvergenceWarning, warn
 from preimage.expansion import Expansion
+from preimage.gram import tiles
 from preimage.kernels import Kernel, Precomputed
 
 

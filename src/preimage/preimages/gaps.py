@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from preimage import decomposition, tiles
+from preimage import decomposition
 from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, silenced
+from preimage.gram import tiles
+from preimage.kernels.scales import spread_rows
 from preimage.preimages.base import Method, WayBack, dense_rows, find_in_batches
 from preimage.preimages.bounds import principal_axes
 from preimage.preimages.convex import minimise_on_simplex
-from preimage.scales import spread_rows
 
 SAMPLE = 600  # training rows whose entries are hidden to weigh the methods
 FOLDS = 3

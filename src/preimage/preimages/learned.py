@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from preimage import tiles
+from preimage.gram import tiles
+from preimage.gram.operators import inverse_root
 from preimage.kernels import Kernel, as_kernel
 from preimage.kernels.base import is_number
+from preimage.kernels.scales import median, resolve, spread_rows
 from preimage.noise import as_noise
-from preimage.operators import inverse_root
 from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
 from preimage.preimages.bounds import OPEN, Box
-from preimage.scales import median, resolve, spread_rows
 
 RIDGES = tuple(10.0**exponent for exponent in range(-7, 2))  # refined to half a decade around the best
 SCALES = (0.5, 1.0, 2.0)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage import tiles
 from preimage.expansion import Expansion
+from preimage.gram import tiles
 from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 from preimage.preimages.base import dense_rows
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from preimage.kernels import Gaussian, Kernel
 from preimage.kernels.base import positive
+from preimage.kernels.scales import median, spread_rows
 from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
 from preimage.preimages.bounds import Box, principal_axes
 from preimage.preimages.learned import Learned, _fit, _LearnedMap
-from preimage.scales import median, spread_rows
 
 SAMPLE = 500  # training rows that teach the correction
 PROBES = 200  # training rows that are moved to find the noise level

@@ -9,7 +9,7 @@ from __future__ import annotations
 from preimage.reduced.base import Method, ReducedSet
 from preimage.reduced.compression import compress
 from preimage.reduced.greedy import Greedy
-from preimage.reduced.selection import Selection
+from preimage.reduced.selected import Selection
 from preimage.reduced.sets import as_method, choose, reduced_set
 
 __all__ = ["Greedy", "Method", "ReducedSet", "Selection", "as_method", "choose", "compress", "reduced_set"]

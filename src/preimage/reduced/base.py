@@ -8,8 +8,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import scipy.linalg
 
-from preimage import progress, tiles
+from preimage import progress
 from preimage.expansion import Expansion
+from preimage.gram import tiles
 from preimage.kernels import Kernel
 
 FLOOR = 1e-10  # a point whose image lies nearer to the span than this (squared, relative to k(z, z)) adds nothing

@@ -7,9 +7,9 @@ from dataclasses import fields
 import numpy as np
 import scipy.linalg
 
-from preimage import tiles
 from preimage.decomposition import Decomposition
 from preimage.expansion import Expansion
+from preimage.gram import tiles
 from preimage.kernels.base import is_number
 from preimage.reduced.base import ReducedSet
 from preimage.reduced.sets import reduced_set

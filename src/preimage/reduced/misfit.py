@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from preimage import tiles
 from preimage.expansion import Expansion
+from preimage.gram import tiles
 
 RIDGE = 1e-10  # relative to the mean of k(z, z): keeps the weights finite where points meet
 

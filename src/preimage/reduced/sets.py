@@ -9,7 +9,7 @@ from preimage.kernels import Kernel, knows
 from preimage.kernels.base import is_number
 from preimage.reduced.base import Method, ReducedSet
 from preimage.reduced.greedy import Greedy
-from preimage.reduced.selection import Selection
+from preimage.reduced.selected import Selection
 
 NAMES = {"greedy": Greedy, "selection": Selection}
 

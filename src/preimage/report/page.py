@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from preimage import __version__
-from preimage.files import written
+from preimage.io.atomic import written
 from preimage.report.blocks import Block
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Page:
         return _environment().get_template("page.html").render(page=self, version=__version__)
 
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-        """Write the page to a file, whole or not at all (see :func:`preimage.files.written`)."""
+        """Write the page to a file, whole or not at all (see :func:`preimage.io.atomic.written`)."""
         with written(path, overwrite=overwrite) as unfinished:
             unfinished.write_text(self.html(), encoding="utf-8")
 

@@ -10,11 +10,11 @@
 (300, 10)
 """
 
-from preimage.noise_level import NoiseLevel, from_differences, from_spectrum, noise_level
-from preimage.parallel import ParallelAnalysis, parallel_analysis
-from preimage.risk import Masked, Risk, RiskEstimate, Sure, masked_error, sure
 from preimage.selection.scorers import imputation_scorer, reconstruction_scorer, sure_scorer
 from preimage.selection.search import Candidate, Selection, select
+from preimage.statistics.noise_level import NoiseLevel, from_differences, from_spectrum, noise_level
+from preimage.statistics.parallel_analysis import ParallelAnalysis, parallel_analysis
+from preimage.statistics.risk import Masked, Risk, RiskEstimate, Sure, masked_error, sure
 
 __all__ = [
     "select",

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from preimage import risk
-from preimage.noise_level import noise_level
+from preimage.statistics import risk
+from preimage.statistics.noise_level import noise_level
 
 __all__ = ["imputation_scorer", "reconstruction_scorer", "sure_scorer"]
 

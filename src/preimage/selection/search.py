@@ -12,13 +12,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from preimage import eigen, kernels, preimages, progress, scales, validation
+from preimage import eigen, kernels, preimages, progress
 from preimage.eigen.mixed import Mixed
-from preimage.estimators import KernelPCA
+from preimage.estimators import KernelPCA, conventions
 from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning, silenced
-from preimage.noise_level import NoiseLevel, noise_level
+from preimage.kernels import scales
 from preimage.preimages.base import refuse_precomputed
-from preimage.risk import Masked, Question, Risk, RiskEstimate, Sure
+from preimage.statistics.noise_level import NoiseLevel, noise_level
+from preimage.statistics.risk import Masked, Question, Risk, RiskEstimate, Sure
 
 __all__ = ["Candidate", "Selection", "select"]
 
@@ -127,7 +128,7 @@ def select(
     -------
     Selection
     """
-    estimator, rng = KernelPCA() if estimator is None else estimator, validation.generator(random_state)
+    estimator, rng = KernelPCA() if estimator is None else estimator, conventions.generator(random_state)
     X, part, judges = _split(X, noisy, rng)
     judged_by, noise = _as_risk(risk, sigma, X if noisy is None else judges, shape)
     grid = _default_grid(estimator, part) if grid is None else grid

@@ -1,0 +1,57 @@
+"""The page: the claims of all papers summed up, then every table and figure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from preimage.report import Block, Page, Section, Table, Text
+from preimage_papers.claims import Verdict
+
+if TYPE_CHECKING:
+    from preimage_papers.runs import Told
+
+HOW = """
+A verdict is computed from the measured figures and from tolerances that are kept with the published figures as data.
+`holds`: every case of the claim; `holds in part`: at least half of them; `does not hold here`: fewer. Where a figure
+varies with the draw, tolerances come from its spread over seeds, and the column `why` says which. Cells that our copies
+of the papers leave to inference carry an asterisk, and figures that our copies do not hold are not shown as published.
+Claims that do not simply hold stand out. Those marked `beside the paper` are ours: a baseline that it leaves out.
+"""
+
+
+def page(told: Sequence[Told], quick: bool) -> Page:
+    """The report of a run."""
+    size = "The quick run: small sizes, so that figures scatter more." if quick else "The full run."
+    return Page("The papers, reproduced", f"{summary(told)} {size}", [_summary(told), *map(_section, told)])
+
+
+def summary(told: Sequence[Told]) -> str:
+    """How many claims hold, in a sentence."""
+    counts = Counter(claim.verdict for one in told for claim in one.findings.claims)
+    words = [f"{counts[verdict]} × {verdict}" for verdict in Verdict if counts[verdict]]
+    return f"{sum(counts.values())} claims: {', '.join(words)}."
+
+
+def _summary(told: Sequence[Told]) -> Section:
+    blocks: list[Block] = [Text(HOW)]
+    for name in dict.fromkeys(one.paper.name for one in told):
+        parts = [one for one in told if one.paper.name == name]
+        rows = [
+            [claim.statement, claim.published, claim.measured, str(claim.verdict), claim.why]
+            for one in parts
+            for claim in one.findings.claims
+        ]
+        weak = [number for number, row in enumerate(rows) if row[3] != Verdict.HOLDS]
+        header = ["claim", "published", "measured", "verdict", "why"]
+        blocks.append(Table(header, rows, parts[0].paper.reference, highlight=weak))
+    return Section("Every claim", blocks)
+
+
+def _section(one: Told) -> Section:
+    blocks: list[Block] = [*one.findings.tables, *one.findings.pictures]
+    if any(claim.verdict is Verdict.ABSENT for claim in one.findings.claims):
+        blocks.append(Text(one.findings.claims[0].why))
+    blocks.append(Text(f"Measured in {one.seconds:.0f} s."))
+    return Section(f"{one.paper.name}: {one.part.title}", blocks)

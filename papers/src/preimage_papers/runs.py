@@ -1,0 +1,198 @@
+"""A run: pieces measured one by one and kept, so that a run that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import preimage
+import preimage_papers
+from preimage import __version__, progress
+from preimage.exceptions import PreimageWarning
+from preimage.io.atomic import written
+from preimage.report import Table
+from preimage_papers.claims import Claim, Findings, Paper, Part, Verdict, expected
+
+__all__ = ["Run", "Told", "as_json", "reproduce"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A part of a paper with what was found, and how long the measuring took."""
+
+    paper: Paper
+    part: Part
+    findings: Findings
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where a run keeps its pieces, and what it measures.
+
+    Parameters
+    ----------
+    folder : Path
+        Pieces go to ``parts/`` in it.
+    seed : int
+        All randomness comes from it.
+    quick : bool
+        The small sizes.
+    """
+
+    folder: Path
+    seed: int = 0
+    quick: bool = False
+
+    def tell(self, names: Sequence[str]) -> list[Told]:
+        """Measure what is not there yet of the papers named, and conclude."""
+        return [told for name in names for told in self._paper(preimage_papers.load(name))]
+
+    def _paper(self, paper: Paper) -> Iterator[Told]:
+        total, done = sum(len(part.plan(self.quick).pieces) for part in paper.parts), 0
+        for part in paper.parts:
+            yield self._part(paper, part, done, total)
+            done += len(part.plan(self.quick).pieces)
+        progress.report(paper.name, total, total)
+
+    def _part(self, paper: Paper, part: Part, done: int, total: int) -> Told:
+        from preimage.datasets import DatasetNotFound
+
+        found, seconds = {}, 0.0
+        for number, piece in enumerate(part.plan(self.quick).pieces):
+            progress.report(paper.name, done + number, total)
+            try:
+                kept = self._piece(paper, part, piece)
+            except DatasetNotFound as error:
+                return Told(paper, part, _absent(part, error), seconds)
+            found[piece] = kept["found"]
+            seconds += kept["seconds"]
+        return Told(paper, part, part.conclude(found, expected(paper.name, part.name)), seconds)
+
+    def _piece(self, paper: Paper, part: Part, piece: str) -> dict[str, Any]:
+        """What is kept of a piece; measured first where nothing that fits is there."""
+        plan = part.plan(self.quick)
+        head = {"version": __version__, "source": _source(), "seed": self.seed, "sizes": _plain(dict(plan.sizes))}
+        path = self.folder / "parts" / paper.name / f"{part.name}-{piece}.json"
+        kept = _read(path)
+        if kept is not None and {key: kept.get(key) for key in head} == head:
+            return kept
+        start = time.perf_counter()
+        with _quiet():
+            found = part.measure(piece, self.seed, **plan.sizes)
+        kept = {**head, "seconds": time.perf_counter() - start, "found": _plain(found)}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written(path) as unfinished:
+            unfinished.write_text(json.dumps(kept), encoding="utf-8")
+        return kept
+
+
+def reproduce(
+    names: Sequence[str], folder: Path, *, seed: int = 0, quick: bool = False, overwrite: bool = True
+) -> list[Told]:
+    """Run the papers, and write results.json, the pictures and the page into ``folder``."""
+    from preimage_papers.page import page
+
+    report = folder / "report.html"
+    if report.exists() and not overwrite:
+        raise FileExistsError(f"{report} exists already and is left as it is; --force (overwrite=True) replaces it.")
+
+    folder.mkdir(parents=True, exist_ok=True)  # before the work, so that a wrong place is told at once
+    told = Run(folder, seed, quick).tell(names)
+    for name, picture in _pictures(told):
+        with written(folder / name) as unfinished:
+            picture.figure.savefig(unfinished, format="png", dpi=120, metadata={"Software": None})
+    with written(folder / "results.json") as unfinished:
+        unfinished.write_text(json.dumps(as_json(told, seed, quick), indent=1, ensure_ascii=False), encoding="utf-8")
+    page(told, quick).write(report)
+    return told
+
+
+def as_json(told: Sequence[Told], seed: int, quick: bool) -> dict[str, Any]:
+    """Everything that was found, for programs."""
+    names = iter([name for name, _ in _pictures(told)])
+    entries = [
+        {
+            "paper": one.paper.name,
+            "part": one.part.name,
+            "title": one.part.title,
+            "seconds": round(one.seconds, 2),
+            "claims": [asdict(claim) for claim in one.findings.claims],
+            "tables": [_table(table) for table in one.findings.tables],
+            "pictures": [next(names) for _ in one.findings.pictures],
+        }
+        for one in told
+    ]
+    return {"version": __version__, "seed": seed, "quick": quick, "parts": entries}
+
+
+def _pictures(told: Iterable[Told]) -> Iterator[tuple[str, Any]]:
+    """The pictures with the names of their files."""
+    for one in told:
+        for number, picture in enumerate(one.findings.pictures, start=1):
+            ending = f"-{number}" if len(one.findings.pictures) > 1 else ""
+            yield f"{one.paper.name}-{one.part.name}{ending}.png", picture
+
+
+def _table(table: Table) -> dict[str, Any]:
+    return {"caption": table.caption, "header": list(table.header), "rows": [list(row) for row in table.rows]}
+
+
+def _absent(part: Part, error: Exception) -> Findings:
+    return Findings([Claim(part.title, "–", "–", Verdict.ABSENT, str(error))])
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return kept if isinstance(kept, dict) else None
+
+
+@cache
+def _source() -> str:
+    """A digest of the library's own code: what was measured by other code is measured anew."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(preimage.__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, texts and lists for JSON; six digits are kept."""
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.6g}")
+    return value
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the library's own progress, and without the warnings that the protocols of the papers earn."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings(), progress.listen(lambda *_: None):
+        warnings.simplefilter("ignore", PreimageWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "A network error occurred", UserWarning)  # the loader's error says more
+        yield

@@ -1,0 +1,334 @@
+"""Kernel k-means: Lloyd's steps in feature space, then moves of single points.
+
+For a partition into clusters C with masses M_C = Σ wᵢ the centroids are Σ_{i∈C} wᵢφ(xᵢ)/M_C. Everything follows from
+the sums S_iC = Σ_{j∈C} wⱼKᵢⱼ and Q_C = Σ_{i∈C} wᵢS_iC:
+
+* ‖φ(xᵢ) − centroid‖² = Kᵢᵢ − 2S_iC/M_C + Q_C/M_C²;
+* the inertia, Σᵢ wᵢ‖φ(xᵢ) − its centroid‖² = Σᵢ wᵢKᵢᵢ − Σ_C Q_C/M_C.
+
+The matrix K is stored where it fits, else recomputed by tiles, or it is FFᵀ for explicit features F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from preimage import progress
+from preimage.exceptions import ConvergenceWarning, warn
+from preimage.gram import tiles
+from preimage.gram.operators import choose_storage
+from preimage.kernels import Kernel
+
+OVERFLOW_IS_LOOKED_FOR = np.errstate(over="ignore", invalid="ignore")  # in the sums of every partition
+
+
+class Gram(Protocol):
+    """A positive semidefinite matrix of kernel values."""
+
+    diagonal: np.ndarray
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        """Some of its columns, shape (n, number)."""
+
+    def product(self, V: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """K V; with ``rows``, K[:, rows] V."""
+
+
+class Stored:
+    """Held in memory."""
+
+    def __init__(self, kernel: Kernel, X):
+        self.matrix = tiles.gram(kernel, X)
+        self.diagonal = self.matrix.diagonal().astype(float)
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        return self.matrix[which].T
+
+    def product(self, V: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        if rows is None:
+            return tiles.multiply_stored(self.matrix, V)
+        return self.matrix[rows].T @ V
+
+
+class Tiled:
+    """Computed anew whenever it is needed, a tile at a time."""
+
+    def __init__(self, kernel: Kernel, X):
+        self.kernel, self.X = kernel, X
+        self.diagonal = np.asarray(kernel.diagonal(X), dtype=float)
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        return tiles.cross(self.kernel, self.X, self.X[which])
+
+    def product(self, V: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        if rows is None:
+            return tiles.multiply_symmetric(self.kernel, self.X, V)
+        return tiles.multiply(self.kernel, self.X, self.X[rows], V)
+
+
+class Features:
+    """FFᵀ for features F (n × r); ``own`` are the values k(x, x) that its diagonal approaches."""
+
+    def __init__(self, F: np.ndarray, own: np.ndarray):
+        self.F, self.own = F, own
+        self.diagonal = np.einsum("ij,ij->i", F, F)
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        return self.F @ self.F[which].T
+
+    def product(self, V: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        return self.F @ ((self.F if rows is None else self.F[rows]).T @ V)
+
+    def combine(self, shares: np.ndarray) -> np.ndarray:
+        """Combinations of the rows of F, shape (combinations, r)."""
+        return shares @ self.F
+
+
+@OVERFLOW_IS_LOOKED_FOR
+def gram(kernel: Kernel, X, storage: str = "auto") -> Stored | Tiled:
+    """The kernel matrix of the rows of X, stored where half of the free memory holds it."""
+    stored = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X), square=True) == "memory"
+    return Stored(kernel, X) if stored else Tiled(kernel, X)
+
+
+class Partition:
+    """Labels, and the sums that answer for them, kept up to date as labels change."""
+
+    def __init__(self, gram: Gram, weights: np.ndarray, labels: np.ndarray, n_clusters: int):
+        self.gram, self.weights, self.k = gram, weights, n_clusters
+        self.labels = _repaired(labels, np.zeros(len(labels)), n_clusters)
+        self.total = float(weights @ gram.diagonal)
+        self.rounding = 1e-12 * float(weights @ np.abs(gram.diagonal))  # changes of the inertia below this are none
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Compute the sums S from the labels alone."""
+        self.sums = np.asarray(self.gram.product(self._indicator(self.labels, self.weights)), dtype=float)
+        self._count()
+        if not all(np.isfinite(part).all() for part in (self.sums, self.masses, self.squares, self.total)):
+            raise ValueError(
+                "kernel values times weights are infinite or not numbers: bring the columns to a smaller scale (for "
+                "example with scikit-learn's StandardScaler), take a kernel that fits their scale, or smaller weights."
+            )
+
+    def _indicator(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
+        indicator = np.zeros((len(labels), self.k))
+        indicator[np.arange(len(labels)), labels] = values
+        return indicator
+
+    def _count(self) -> None:
+        own = self.weights * self.sums[np.arange(len(self.labels)), self.labels]
+        self.masses = np.bincount(self.labels, self.weights, self.k)
+        self.squares = np.bincount(self.labels, own, self.k)  # Q
+
+    @property
+    def norms2(self) -> np.ndarray:
+        """Squared norms of the centroids, Q/M²."""
+        return self.squares / np.square(self.masses)
+
+    @property
+    def inertia(self) -> float:
+        """Σᵢ wᵢ‖φ(xᵢ) − its centroid‖²."""
+        return max(self.total - float(np.sum(self.squares / self.masses)), 0.0)
+
+    def distances2(self) -> np.ndarray:
+        """Squared distances of all points to all centroids, shape (n, k)."""
+        found = self.sums * (-2 / self.masses)
+        found += self.gram.diagonal[:, None]
+        found += self.norms2
+        return np.maximum(found, 0, out=found)
+
+    def sort(self) -> None:
+        """Number the clusters by mass, the largest first, and equal ones by ⟨centroid, mean of all⟩.
+
+        So the numbers do not depend on the order of the rows, nor on whether a row is given twice or weighs double.
+        """
+        nearness = self.weights @ self.sums / self.masses
+        order = np.lexsort((-nearness, -self.masses))
+        self.labels = np.argsort(order)[self.labels]
+        self.sums, self.masses, self.squares = self.sums[:, order], self.masses[order], self.squares[order]
+
+    def relabel(self, labels: np.ndarray) -> None:
+        """Take new labels; only what changed is summed, where that is less than half of all."""
+        changed = np.flatnonzero(labels != self.labels)
+        old, self.labels = self.labels[changed], labels
+        if 2 * len(changed) > len(labels):
+            self.refresh()
+            return
+        weights = self.weights[changed]
+        difference = self._indicator(labels[changed], weights) - self._indicator(old, weights)
+        self.sums += self.gram.product(difference, changed)
+        self._count()
+
+    def move(self, i: int, target: int) -> None:
+        """Move one point; costs one column of the matrix."""
+        column = np.asarray(self.gram.columns(np.array([i]))[:, 0], dtype=float) * self.weights[i]
+        self.sums[:, self.labels[i]] -= column
+        self.sums[:, target] += column
+        self.labels = self.labels.copy()
+        self.labels[i] = target
+        self._count()
+
+    def best_move(self) -> tuple[int, int, float]:
+        """The point, the cluster and the change of inertia for the single move that lowers it most.
+
+        Moving a point of weight w from a to b changes the inertia by w M_b d_b²/(M_b + w) − w M_a d_a²/(M_a − w).
+        """
+        distances, w = self.distances2(), self.weights
+        rows = np.arange(len(w))
+        rest = self.masses[self.labels] - w
+        alone = rest <= 1e-12 * self.masses[self.labels]
+        leaving = w * self.masses[self.labels] * distances[rows, self.labels] / np.where(alone, np.inf, rest)
+        change = distances * (w[:, None] * self.masses / (self.masses + w[:, None])) - leaving[:, None]
+        change[rows, self.labels] = 0
+        i, target = np.unravel_index(np.argmin(change), change.shape)
+        return int(i), int(target), float(change[i, target])
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """A partition, and how the inertia fell.
+
+    ``history`` holds the inertia of the start, after every of ``n_steps`` Lloyd steps, and after every move;
+    ``settled`` says whether no step and no move could lower it further.
+    """
+
+    partition: Partition
+    history: np.ndarray
+    n_steps: int
+    settled: bool
+
+    @property
+    def inertia(self) -> float:
+        """The inertia reached."""
+        return float(self.history[-1])
+
+
+@OVERFLOW_IS_LOOKED_FOR
+def cluster(
+    gram: Gram,
+    weights: np.ndarray,
+    n_clusters: int,
+    starts: list[Callable[[], np.ndarray]],
+    *,
+    max_iter: int = 300,
+    tol: float = 1e-6,
+) -> Clustering:
+    """The best clustering from several starts, each a function of nothing that returns labels."""
+
+    def run(number: int) -> Clustering:
+        progress.report("starts", number, len(starts))
+        return _run(Partition(gram, weights, starts[number](), n_clusters), max_iter, tol)
+
+    best = min(map(run, range(len(starts))), key=lambda found: found.inertia)
+    best.partition.sort()
+    if not best.settled:
+        warn(
+            f"kernel k-means stopped after {best.n_steps} steps and {len(best.history) - 1 - best.n_steps} moves while "
+            "the inertia still fell: raise max_iter.",
+            ConvergenceWarning,
+        )
+    return best
+
+
+def _run(partition: Partition, max_iter: int, tol: float) -> Clustering:
+    history = [partition.inertia]
+    settled = _lloyd(partition, history, max_iter, tol)
+    n_steps = len(history) - 1
+    settled &= _single_moves(partition, history, max_moves=max_iter * partition.k)
+    partition.refresh()
+    return Clustering(partition, np.array(history), n_steps, settled)
+
+
+def _lloyd(partition: Partition, history: list[float], max_iter: int, tol: float) -> bool:
+    """Assign every point to the nearest centroid until nothing changes, or hardly."""
+    for _ in range(max_iter):
+        before = partition.labels
+        distances = partition.distances2()
+        nearest = distances.argmin(axis=1)
+        labels = _repaired(nearest, partition.weights * distances.min(axis=1), partition.k)
+        if np.array_equal(labels, before):
+            history += history if len(history) == 1 else []  # a first step counts, also where it changes nothing
+            return True
+        partition.relabel(labels)
+        if partition.inertia > history[-1] + partition.rounding:  # an indefinite kernel
+            partition.relabel(before)
+            return True
+        history.append(partition.inertia)
+        if history[-2] - history[-1] <= tol * history[-1]:
+            return True
+    return False
+
+
+def _single_moves(partition: Partition, history: list[float], max_moves: int) -> bool:
+    """Move single points, the best first, while that lowers the inertia (Hartigan & Wong 1979; Dhillon et al. 2002)."""
+    for _ in range(max_moves):
+        i, target, change = partition.best_move()
+        if change >= -partition.rounding:
+            return True
+        origin = int(partition.labels[i])
+        partition.move(i, target)
+        if partition.inertia > history[-1]:  # an indefinite kernel
+            partition.move(i, origin)
+            return True
+        history.append(partition.inertia)
+    return False
+
+
+def _repaired(labels: np.ndarray, costs: np.ndarray, k: int) -> np.ndarray:
+    """Every empty cluster gets the point that costs most where it is, of clusters with more than one."""
+    sizes = np.bincount(labels, minlength=k)
+    if sizes.all():
+        return labels
+    labels, order = labels.copy(), iter(np.argsort(-costs, kind="stable"))
+    for empty in np.flatnonzero(sizes == 0):
+        i = next(i for i in order if sizes[labels[i]] > 1)
+        sizes[labels[i]] -= 1
+        sizes[empty] += 1
+        labels[i] = empty
+    return labels
+
+
+def plus_plus(gram: Gram, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Labels from k-means++ seeds (Arthur & Vassilvitskii 2007), the best of a few draws for each.
+
+    A seed is drawn in proportion to wᵢDᵢ², D² = Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ the squared distance to the nearest seed so far.
+    """
+    n_trials = 2 + int(np.log(k))
+    first = _draw(weights, 1, rng)
+    nearest, labels = _distances2(gram, first)[:, 0], np.zeros(len(weights), dtype=int)
+    for label in range(1, k):
+        costs = weights * nearest
+        trials = _draw(costs if costs.sum() > 0 else weights, n_trials, rng)
+        distances = _distances2(gram, trials)
+        best = int(np.argmin(weights @ np.minimum(distances, nearest[:, None])))
+        labels[distances[:, best] < nearest] = label
+        nearest = np.minimum(nearest, distances[:, best])
+    return labels
+
+
+def random(gram: Gram, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Labels from k different rows as seeds, drawn uniformly."""
+    return _distances2(gram, rng.choice(len(weights), k, replace=False)).argmin(axis=1)
+
+
+@OVERFLOW_IS_LOOKED_FOR
+def is_single_point(gram: Gram) -> bool:
+    """Whether all images are equal but for round-off."""
+    scale = float(np.abs(gram.diagonal).max())
+    return bool(_distances2(gram, np.array([0])).max() <= 1e3 * np.finfo(float).eps * scale)
+
+
+def _distances2(gram: Gram, which: np.ndarray) -> np.ndarray:
+    found = gram.diagonal[:, None] + gram.diagonal[which] - 2 * gram.columns(which)
+    found[which, np.arange(len(which))] = 0
+    return np.maximum(found, 0)
+
+
+def _draw(masses: np.ndarray, number: int, rng: np.random.Generator) -> np.ndarray:
+    cumulated = np.cumsum(masses)
+    return np.searchsorted(cumulated, rng.random(number) * cumulated[-1], side="right").clip(max=len(masses) - 1)

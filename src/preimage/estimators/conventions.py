@@ -1,0 +1,247 @@
+"""What scikit-learn's conventions ask of every estimator, once: nested parameters of frozen objects, checks, draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from functools import wraps
+from importlib import import_module
+from inspect import signature
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from preimage.exceptions import NothingFoundWarning, warn
+from preimage.gram import threads
+from preimage.kernels import Kernel, Precomputed
+from preimage.kernels.base import is_number
+from preimage.statistics import parallel_analysis
+
+FLOATS = [np.float64, np.float32]
+
+
+class NestedParameters(BaseEstimator):
+    """Parameters of the frozen objects an estimator is built from, as ``kernel__length_scale`` and the like.
+
+    ``_objects`` names the parameters that hold such objects, each with the function that makes one from what users
+    type; so that nested names work also when the object was given by its name. Setting one replaces the object.
+    """
+
+    _objects: ClassVar[dict[str, Callable[[Any], Any]]] = {}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep``, also those of kernels, solvers and methods."""
+        params = super().get_params(deep=deep)
+        if deep:
+            for name in self._objects:
+                params.update(_nested(name, self._object(name)))
+        return params
+
+    def set_params(self, **params):
+        """Set parameters by name, nested ones too; returns the estimator."""
+        super().set_params(**{name: value for name, value in params.items() if "__" not in name})
+        for name, value in params.items():
+            head, separator, tail = name.partition("__")
+            if separator and head not in self._objects:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}.")
+            if separator:
+                setattr(self, head, _replaced(self._object(head), tail, value, name))
+        return self
+
+    def _object(self, name: str) -> Any:
+        """The object behind a parameter, or the parameter itself where it stands for none (as "auto" does)."""
+        value = getattr(self, name)
+        try:
+            return self._objects[name](value)
+        except (TypeError, ValueError):
+            return value
+
+
+class KernelTransformerMixin(TransformerMixin):
+    """A transformer with a ``kernel`` that reads rows, dense or sparse, or the rows of a precomputed matrix."""
+
+    kernel_: Kernel
+    _object: Callable[[str], Any]
+
+    def _rows(self, X):
+        """New rows, checked against those of the fit."""
+        check_is_fitted(self)
+        X = read_rows(self, X, accept_sparse="csr", reset=False)
+        check_kernel_takes(self.kernel_, X)
+        return X
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self._object("kernel"), Precomputed)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _settings(value: Any) -> list[str]:
+    """The names of an object's parameters."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return []
+    return [item.name for item in fields(value) if item.init and item.repr]
+
+
+def _nested(prefix: str, value: Any) -> dict[str, Any]:
+    found = {}
+    for name in _settings(value):
+        inner = getattr(value, name)
+        found[f"{prefix}__{name}"] = inner
+        found.update(_nested(f"{prefix}__{name}", inner))
+    return found
+
+
+def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
+    head, separator, tail = path.partition("__")
+    known = _settings(owner)
+    if head not in known:
+        have = f"it has {', '.join(known)}" if known else "it has no parameters of its own; give an object first"
+        raise ValueError(f"cannot set {full!r}: {owner!r} has no parameter {head!r} ({have}).")
+    if separator:
+        value = _replaced(getattr(owner, head), tail, value, full)
+    return replace(owner, **{head: value})
+
+
+def read_rows(estimator: Any, X, **options: Any):
+    """Rows of floats by scikit-learn's ``validate_data``; where they have gaps, the error says what fills them."""
+    try:
+        return validate_data(estimator, X, dtype=FLOATS, **options)
+    except ValueError as error:
+        if "contains NaN" not in str(error):
+            raise
+        fitting = options.get("reset", True)
+        raise ValueError(f"Input X contains NaN. {_what_fills_gaps(estimator, fitting)}") from None
+
+
+def _what_fills_gaps(estimator: Any, fitting: bool) -> str:
+    name = type(estimator).__name__
+    if get_tags(estimator).input_tags.pairwise:
+        return "A kernel matrix must be complete."
+    if not fitting and hasattr(estimator, "impute"):
+        return f"{name}.impute fills the gaps of rows; its other methods take complete rows."
+    when = "is fitted on complete rows" if fitting else "takes complete rows"
+    return f"{name} {when}: leave out the others, or fill their gaps first, for example by KernelPCA.impute."
+
+
+def check_flags(estimator: Any, *names: str) -> None:
+    """Refuse settings that must be True or False and are not."""
+    for name in names:
+        value = getattr(estimator, name)
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name} must be True or False, not {value!r}.")
+
+
+def also_distributed(method: Callable) -> Callable:
+    """A method that keeps to the estimator's ``n_jobs``, and that :mod:`preimage.distributed` does for a Dask array.
+
+    This is the only place that leads there; dask is not imported to find out.
+    """
+    shape = signature(method)
+    rows = list(shape.parameters)[1]
+
+    @wraps(method)
+    def handed_over(self, *args, **options):
+        given = args[0] if args else options.get(rows)
+        if type(given).__module__.partition(".")[0] != "dask":
+            with threads.limited(self.n_jobs):
+                return method(self, *args, **options)
+        arguments = dict(shape.bind(self, *args, **options).arguments)
+        del arguments["self"]
+        return import_module("preimage.distributed").call(self, method.__name__, arguments.pop(rows), **arguments)
+
+    return handed_over
+
+
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """The estimator stays as it was if what happens inside fails or is interrupted."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def generator(random_state) -> np.random.Generator:
+    """A numpy generator from scikit-learn's ``random_state`` (an int, a RandomState, a Generator or None)."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31))
+
+
+def check_component_number(n_components: Any, n_rows: int, center: bool) -> int | float | None:
+    """``n_components`` as an int, a float in (0, 1) or None; a sentence for anything else."""
+    if n_components is None:
+        return None
+    if not is_number(n_components):
+        raise TypeError(f"n_components must be a whole number, a fraction in (0, 1) or None, not {n_components!r}.")
+    if isinstance(n_components, float | np.floating):
+        if not 0 < n_components < 1:
+            raise ValueError(f"n_components as a fraction of variance must lie between 0 and 1, not {n_components!r}.")
+        return float(n_components)
+    if n_components < 1:
+        raise ValueError(f"n_components must be at least 1, not {n_components}.")
+    if n_components > n_rows:
+        most = f"{n_rows - 1} components" if center else f"{n_rows} components"
+        raise ValueError(f"n_components={n_components} is more than the {n_rows} rows give: at most {most}.")
+    return int(n_components)
+
+
+def find_component_number(n_components: Any, kernel: Kernel, X, n_rows: int, center: bool, rng: np.random.Generator):
+    """The same where it may also be ``"auto"``: then parallel analysis of the rows of X, all or some of ``n_rows``."""
+    if not (isinstance(n_components, str) and n_components == "auto"):
+        return check_component_number(n_components, n_rows, center)
+    found = parallel_analysis.parallel_analysis(X, kernel, random_state=rng).n_components
+    if not found:
+        warn(
+            "no component stands out of what independent columns would show; 1 is kept. Another kernel or scale may "
+            "see more, or there is nothing but noise.",
+            NothingFoundWarning,
+        )
+    return max(found, 1) + (not center)  # without centring the first axis is spent on the mean
+
+
+def check_kernel_matrix(matrix: np.ndarray) -> None:
+    """Refuse a precomputed kernel matrix that is not square or not symmetric."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"a precomputed kernel matrix must be square at fit, not of shape {matrix.shape}: row i, column j holds "
+            "k(x_i, x_j) of the training points."
+        )
+    scale, tolerance = np.abs(matrix).max(initial=0), 100 * np.finfo(matrix.dtype).eps
+    gap = max(
+        (np.abs(matrix[i : i + 512] - matrix[:, i : i + 512].T).max() for i in range(0, len(matrix), 512)), default=0
+    )
+    if gap > tolerance * scale:
+        raise ValueError(
+            f"the precomputed kernel matrix is not symmetric: entries differ from their mirror image by up to "
+            f"{gap:.3g}. A kernel has k(x, y) = k(y, x); average the matrix with its transpose if that is round-off."
+        )
+
+
+def own_values(kernel: Kernel, X, diagonal=None) -> np.ndarray:
+    """k(x, x) for every row; those given where the kernel is precomputed, and cannot know them."""
+    if diagonal is None:
+        if isinstance(kernel, Precomputed):
+            raise ValueError("with a precomputed kernel this needs k(x, x) of every row: pass diagonal=.")
+        return kernel.diagonal(X)
+    values = np.asarray(diagonal)
+    if values.shape != (X.shape[0],):
+        raise ValueError(f"diagonal must hold one value per row, shape ({X.shape[0]},), not {values.shape}.")
+    return values
+
+
+def check_kernel_takes(kernel, X) -> None:
+    """Refuse sparse rows where the kernel needs dense ones."""
+    if sp.issparse(X) and not kernel.accepts_sparse:
+        raise TypeError(f"{kernel!r} needs dense rows; convert the sparse matrix with X.toarray().")

@@ -1,0 +1,189 @@
+"""What a fitted kernel PCA can bring back to input space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from preimage import preimages
+from preimage.decomposition import Decomposition
+from preimage.estimators import conventions
+from preimage.exceptions import NothingFilteredWarning
+from preimage.kernels import Kernel
+from preimage.kernels.base import positive
+from preimage.kernels.scales import spread_rows
+from preimage.preimages import Preimages
+from preimage.preimages.base import dense_rows, refuse_precomputed
+from preimage.preimages.gaps import Imputation, damp_outliers
+
+
+class WayBackMixin:
+    """Decoding, denoising and imputation for an estimator that holds a fitted ``decomposition_``.
+
+    Calls change nothing in the estimator, so that several threads may share it.
+    """
+
+    preimage: Any
+    decomposition_: Decomposition
+    n_components_: int
+    n_features_in_: int
+    _seed: int
+    _rows: Callable[[Any], Any]
+
+    @conventions.also_distributed
+    def inverse_transform(self, X):
+        """Points of input space for rows X of codes.
+
+        A code alone is decoded: no input is looked at. ``find_preimages(codes=X)`` also says how it went.
+        """
+        return self._decode(X, "X").points
+
+    @conventions.also_distributed
+    def denoise(self, X, *, outlier_scale=None, n_rounds=10):
+        """The rows of X projected onto the subspace and brought back to input space.
+
+        Iterative methods start at the noisy rows themselves. ``find_preimages(X)`` also says how it went.
+
+        Parameters
+        ----------
+        X : array of shape (rows, d)
+        outlier_scale : float, "auto" or None
+            Damp entries that miss the reconstruction by much more than this: gross outliers, which would else pull the
+            whole row along; "auto" takes three times the misfit of the training rows. None trusts all.
+        n_rounds : int
+            Rounds of damping.
+        """
+        return self._denoise(X, outlier_scale, n_rounds).points
+
+    def find_preimages(self, X=None, *, codes=None, outlier_scale=None, n_rounds=10) -> Preimages:
+        """What ``denoise(X)``, or ``inverse_transform(codes)``, finds, and how it went.
+
+        Parameters
+        ----------
+        X : array of shape (rows, d), optional
+            Rows to denoise.
+        codes : array of shape (rows, q), optional
+            Codes to decode, in the place of X.
+        outlier_scale, n_rounds
+            As for ``denoise``.
+
+        Returns
+        -------
+        found : Preimages
+            The points, whether and after how many steps each was found, and its distance in feature space.
+        """
+        if (X is None) == (codes is None):
+            raise ValueError("give either the rows X, to denoise them, or codes=, to decode them.")
+        return self._denoise(X, outlier_scale, n_rounds) if codes is None else self._decode(codes, "codes")
+
+    @conventions.also_distributed
+    def impute(self, X, *, n_rounds=5):
+        """The rows of X with their NaN entries filled; observed entries stay as they are.
+
+        Gaps are filled by the conditional mean of a Gaussian model of the training rows, and then ``n_rounds`` times by
+        the pre-image of the projection. With ``preimage="auto"`` the answer is a weighted mean of the Gaussian model's,
+        :class:`Learned`'s and :class:`Distance`'s; the weights, which may be 0, have the least error at hidden entries
+        of held-out training rows. They are found when ``impute`` is first called.
+        """
+        check_is_fitted(self)
+        kernel = self.decomposition_.kernel
+        refuse_precomputed(kernel, "impute")
+        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", reset=False)
+        gaps = np.isnan(X).any(axis=1)
+        if not gaps.any():
+            return X.copy()
+        filled = X.copy()
+        methods = preimages.imputers(kernel) if self._is_automatic else (preimages.as_method(self.preimage),)
+        filled[gaps] = self._ready(Imputation(methods, n_rounds))(X[gaps])
+        return filled
+
+    def eigenvector_preimages(self, step=None):
+        """Pictures of the components: points whose images are nearest to them, for both signs.
+
+        Parameters
+        ----------
+        step : float, optional
+            None takes the unit axes ±V themselves (Mika et al. 1998, Fig. 2, second row). A number takes
+            φ̄ ± step · σV with σ the standard deviation along the axis, which is better conditioned.
+
+        Returns
+        -------
+        plus, minus : Preimages
+            One point per component.
+        """
+        check_is_fitted(self)
+        model = self.decomposition_
+        refuse_precomputed(model.kernel, "eigenvector_preimages")
+        if step is None:
+            plus = model.axes
+            plus.inner_points()  # one pass over the kernel matrix serves both signs
+            signed = [plus, -1 * plus]
+        else:
+            deviations = step * model.input_codes.std(axis=0)
+            signed = [model.expand(sign * np.diag(deviations)) for sign in (1, -1)]
+        return tuple(preimages.find_preimage(expansion) for expansion in signed)
+
+    def basis_projections(self):
+        """⟨φ(eᵢ), V⟩ for every component V and canonical basis vector eᵢ, shape (q, d) (Mika et al. 1998, Fig. 2)."""
+        check_is_fitted(self)
+        refuse_precomputed(self.decomposition_.kernel, "basis_projections")
+        return self.decomposition_.products(np.eye(self.n_features_in_, dtype=self.decomposition_.alphas.dtype))[0].T
+
+    def _denoise(self, X, outlier_scale, n_rounds: int) -> Preimages:
+        X = self._rows(X)
+        if self.decomposition_.is_complete:
+            conventions.warn(
+                "all components are kept, so the projection filters nothing: choose n_components to denoise.",
+                NothingFilteredWarning,
+            )
+        if outlier_scale is not None:
+            X = damp_outliers(self._filter("decode"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
+        return self._bring_back(self.decomposition_.codes(X), "denoise", starts=X)
+
+    def _decode(self, codes, name: str) -> Preimages:
+        check_is_fitted(self)
+        codes = check_array(codes, dtype=[np.float64, np.float32], input_name=name)
+        if codes.shape[1] != self.n_components_:
+            raise ValueError(
+                f"{name} has {codes.shape[1]} columns, but this model has {self.n_components_} components."
+            )
+        return self._bring_back(codes, "decode")
+
+    def _filter(self, task: str):
+        """A function from rows to what the subspace makes of them."""
+        return lambda X: self._bring_back(self.decomposition_.codes(X), task, starts=X).points
+
+    def _outlier_scale(self, scale) -> float:
+        if isinstance(scale, str) and scale == "auto":
+            examples = spread_rows(dense_rows(self.decomposition_.inputs), 500)
+            return 3 * float(np.sqrt(np.mean(np.square(examples - self._filter("decode")(examples)))))
+        positive("outlier_scale", scale)
+        return float(scale)
+
+    def _bring_back(self, codes: np.ndarray, task: str, starts=None) -> Preimages:
+        """Pre-images of the projections that have these codes."""
+        return preimages.find_in_batches(self._way_back(task), self.decomposition_.expand(codes), starts)
+
+    def _check_way_back(self, kernel: Kernel) -> None:
+        """Refuse, before any work, a method that this kernel cannot serve."""
+        for task in ("decode", "denoise"):
+            self._method(kernel, task).check(kernel)
+
+    def _method(self, kernel: Kernel, task: str) -> preimages.Method:
+        return preimages.choose(kernel, task) if self._is_automatic else preimages.as_method(self.preimage)
+
+    @property
+    def _is_automatic(self) -> bool:
+        return isinstance(self.preimage, str) and self.preimage == "auto"
+
+    def _way_back(self, task: str) -> preimages.WayBack:
+        """The method for a task, prepared."""
+        return self._ready(self._method(self.decomposition_.kernel, task))
+
+    def _ready(self, method):
+        """A method as prepared for this model: once, when it is first needed."""
+        model, seed = self.decomposition_, self._seed
+        return model.remembered((method, seed), lambda: method.prepare(model, np.random.default_rng(seed)))

@@ -1,0 +1,157 @@
+"""Which points stand for all: samplers that choose landmarks.
+
+A sampler is a small frozen object; ``choose(kernel, X, m, rng)`` returns at most m points for the rows of X.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from preimage import progress
+from preimage.gram import threads, tiles
+from preimage.kernels import Kernel
+from preimage.kernels.geometry import squared_norms
+
+__all__ = ["KMeans", "RPCholesky", "Sampler", "Uniform"]
+
+
+QUICK = 5e6  # numbers of a factor that cost next to nothing
+
+
+class Sampler(Protocol):
+    """What every sampler does."""
+
+    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+        """At most m landmarks for the rows of X."""
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Rows drawn uniformly without replacement: cheapest, and blind to rare rows."""
+
+    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+        return X[np.sort(rng.choice(X.shape[0], min(m, X.shape[0]), replace=False))]
+
+
+@dataclass(frozen=True)
+class KMeans:
+    """Centres of k-means in input space (Zhang & Kwok 2008): good for radial kernels on clustered data.
+
+    The centres are no rows of the data. ``n_rows`` bounds the rows they are computed from.
+    """
+
+    n_rows: int = 20_000
+    max_iter: int = 10
+
+    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+        from sklearn.cluster import KMeans as Lloyd
+
+        if sp.issparse(X):
+            raise TypeError("k-means landmarks need dense rows: take Uniform() or RPCholesky(), or X.toarray().")
+        rows = Uniform().choose(kernel, X, max(self.n_rows, m), rng)
+        found = Lloyd(min(m, len(rows)), n_init=1, max_iter=self.max_iter, random_state=int(rng.integers(2**31)))
+        return found.fit(rows).cluster_centers_.astype(X.dtype)
+
+
+@dataclass(frozen=True)
+class RPCholesky:
+    """Randomly pivoted Cholesky in its accelerated form (Chen, Epperly, Tropp & Webber 2025; Epperly et al. 2024).
+
+    Rows are drawn in proportion to what the landmarks so far miss of their kernel value k(x, x), so that rare rows
+    are found. Blocks of rows are proposed at once, and rejection keeps the law of one row at a time.
+
+    Parameters
+    ----------
+    n_rows : int, optional
+        Draw from a uniform subsample of so many rows. By default a twentieth of all, so that choosing costs little
+        beside the pass over them, but not fewer than 4m nor than five million numbers hold, m a row, and no more than
+        a quarter of the memory budget (``working_memory``) holds.
+    tol : float
+        Stop before m landmarks where they miss no more than this fraction of the trace.
+    """
+
+    n_rows: int | None = None
+    tol: float = 1e-13
+
+    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+        affordable = threads.working_bytes() / 4 / 8 / m
+        n_rows = self.n_rows or int(max(4 * m, min(max(X.shape[0] / 20, QUICK / m), affordable)))
+        if hasattr(X, "choose_pivots"):  # rows on many machines, which choose together
+            chosen = X.choose_pivots(kernel, n_rows, m, rng, self.tol)
+        else:
+            rows = Uniform().choose(kernel, X, n_rows, rng)
+            chosen = rows[pivots(kernel, rows, min(m, rows.shape[0]), rng, self.tol)]
+        # Where no k(x, x) is positive, which indefinite kernels allow, no row is better than another.
+        return chosen if chosen.shape[0] else Uniform().choose(kernel, X, m, rng)
+
+
+def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-13) -> np.ndarray:
+    """Numbers of the rows that accelerated randomly pivoted Cholesky chooses (Epperly, Tropp & Webber 2024, alg. 2).
+
+    With G the columns of the partial factor, K ≈ GGᵀ, the residual diagonal is d = diag(K) − Σ G². They are fewer than
+    m where what is left is round-off.
+    """
+    missing = np.maximum(kernel.diagonal(X), 0).astype(float)
+    noise = round_off(X)
+    enough, floor = max(tol, noise) * missing.sum(), noise * missing.max(initial=0)
+    G, chosen = np.empty((X.shape[0], m)), np.zeros(0, dtype=int)
+    with threads.single_threaded_blas():  # many small steps between those that have threads of their own
+        while len(chosen) < m and missing.sum() > enough:
+            proposed = rng.choice(X.shape[0], block_size(m), p=missing / missing.sum())
+            known = G[:, : len(chosen)]
+            H = np.asarray(kernel(X[proposed], X[proposed]), dtype=float)
+            H -= known[proposed] @ known[proposed].T
+            accepted = accepted_proposals(H, rng, floor)[: m - len(chosen)]
+            if not accepted:
+                break
+            new = proposed[accepted]
+            columns = G[:, len(chosen) : len(chosen) + len(new)]
+            _fill(columns, kernel, X, new, known, np.linalg.cholesky(H[np.ix_(accepted, accepted)]))
+            missing = np.maximum(missing - squared_norms(columns), 0)
+            chosen = np.concatenate([chosen, new])
+            missing[chosen] = 0
+            progress.report("landmarks", len(chosen), m)
+    return chosen
+
+
+def block_size(m: int) -> int:
+    """Rows proposed at once."""
+    return max(m // 5, 1)
+
+
+def round_off(X) -> float:
+    """What rounding kernel values leaves of a residual that is 0, relative to the values."""
+    return 10 * float(np.finfo(tiles.value_dtype(X, X)).eps)
+
+
+def accepted_proposals(H: np.ndarray, rng: np.random.Generator, floor: float) -> list[int]:
+    """Proposals kept: each with the probability by which those kept before it have lowered its residual.
+
+    None whose residual is below the floor of round-off; the first above it is always kept.
+    """
+    H, first, accepted = H.copy(), H.diagonal().copy(), []
+    floor = max(floor, 1e-12 * first.max(initial=0))
+    for j in range(len(H)):
+        if H[j, j] > floor and rng.random() * first[j] < H[j, j]:
+            accepted.append(j)
+            column = H[j:, j] / np.sqrt(H[j, j])
+            H[j:, j:] -= np.outer(column, column)
+    return accepted
+
+
+def _fill(columns: np.ndarray, kernel: Kernel, X, new: np.ndarray, known: np.ndarray, L: np.ndarray) -> None:
+    """Columns of the factor for new pivots: (K_new − K̂_new) L⁻ᵀ."""
+    points, theirs = X[new], known[new].T
+
+    def fill(rows: slice) -> None:
+        values = tiles.cross(kernel, X[rows], points).astype(float, copy=False)
+        values -= known[rows] @ theirs
+        solved = scipy.linalg.solve_triangular(L, values.T, lower=True, overwrite_b=True, check_finite=False)
+        columns[rows] = solved.T
+
+    threads.spread(fill, tiles.slices(X.shape[0], 2 * tiles.TILE))

@@ -1,0 +1,198 @@
+"""Explicit feature maps f(x) with f(x)ᵀf(y) ≈ k(x, y), and their moments over a stream of rows.
+
+An approximation is a small frozen object; ``prepare(kernel, X, rng)`` looks at a sample of rows and returns a map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg
+
+from preimage.features.fourier import RandomFourier
+from preimage.features.landmarks import RPCholesky
+from preimage.gram import threads, tiles
+from preimage.kernels import Kernel, Precomputed
+from preimage.kernels.base import is_number
+
+__all__ = ["FeatureMap", "Moments", "Nystrom", "NystromMap", "RandomFourier", "as_approximation"]
+
+WELL_CONDITIONED = 1e-6  # smallest to largest eigenvalue from which sums of raw kernel columns keep nine digits
+
+
+class FeatureMap(Protocol):
+    """A map to coordinates whose moments give a kernel PCA."""
+
+    kernel: Kernel
+
+    @property
+    def width(self) -> int:
+        """The number of columns summed."""
+
+    def __call__(self, X) -> np.ndarray:
+        """f(x) for every row, shape (rows, r)."""
+
+    def columns(self, X) -> np.ndarray:
+        """What is summed over the rows: the features, or something of which they are a linear function."""
+
+    def finish(self, mean: np.ndarray, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and scatter of the features, from those of the columns."""
+
+    def same_as(self, other: Any) -> bool:
+        """Whether another map is this one, so that their moments may be added."""
+
+
+@dataclass(frozen=True, eq=False)
+class Nystrom:
+    """Kernel columns of a few landmarks, f(x) = Tᵀk_Z(x) with TTᵀ = K_ZZ⁺ (Williams & Seeger 2001).
+
+    Parameters
+    ----------
+    n_landmarks : int or array of shape (m, d)
+        How many landmarks to choose, or the landmarks themselves.
+    sampler : Sampler
+        How to choose them, see :mod:`preimage.features.landmarks`.
+    """
+
+    n_landmarks: Any = 1000
+    sampler: Any = field(default_factory=RPCholesky)
+
+    def __post_init__(self):
+        if is_number(self.n_landmarks):
+            if self.n_landmarks < 1 or self.n_landmarks != int(self.n_landmarks):
+                raise ValueError(f"n_landmarks must be a whole number of at least 1, not {self.n_landmarks!r}.")
+        elif np.ndim(self.n_landmarks) != 2:
+            raise TypeError(f"n_landmarks must be a number or a matrix of points, not {self.n_landmarks!r}.")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the landmarks are the user's own."""
+        return not is_number(self.n_landmarks)
+
+    def check(self, kernel: Kernel) -> None:
+        """Refuse kernels that know no new points."""
+        if isinstance(kernel, Precomputed):
+            raise ValueError("an approximation needs the rows themselves: give a kernel, or take approximation=None.")
+
+    def prepare(self, kernel: Kernel, X, rng: np.random.Generator) -> NystromMap:
+        """Choose landmarks among the rows of X; the map has copies of them."""
+        if self.is_given:
+            points = np.array(self.n_landmarks, dtype=X.dtype)
+            if points.shape[1] != X.shape[1]:
+                raise ValueError(f"the landmarks have {points.shape[1]} columns, and the rows {X.shape[1]}.")
+        elif self.n_landmarks >= X.shape[0]:
+            points = X[:].copy()
+        else:
+            points = self.sampler.choose(kernel, X, int(self.n_landmarks), rng)
+        return NystromMap.on(kernel, points)
+
+
+@dataclass(frozen=True, eq=False)
+class NystromMap:
+    """f(x) = Tᵀk_Z(x) for landmarks Z with the root T of shape (m, r).
+
+    Where K_ZZ is well conditioned its root is triangular, and the moments are summed over raw kernel columns and turned
+    at the end, which spares a product with T for every row. Elsewhere the root comes from its eigenvectors, the leading
+    ones first.
+    """
+
+    kernel: Kernel
+    landmarks: Any
+    root: np.ndarray
+    turned_late: bool
+
+    @classmethod
+    def on(cls, kernel: Kernel, landmarks) -> NystromMap:
+        """The map on given landmarks; directions of round-off are dropped."""
+        gram = tiles.gram(kernel, landmarks).astype(float, copy=False)
+        eps = np.finfo(tiles.value_dtype(landmarks, landmarks)).eps
+        with threads.single_threaded_blas():  # threads that wait for a busy core cost more than they win
+            root = _triangular_root(gram, max(WELL_CONDITIONED, len(gram) * eps))
+            if root is not None:
+                return cls(kernel, landmarks, root, True)
+            values, vectors = scipy.linalg.eigh(gram, driver="evd", check_finite=False)
+        if not values[-1] > 0:
+            raise ValueError(
+                "the kernel matrix of the landmarks has no positive eigenvalue, so that there is no variance to "
+                "decompose: check the data and the kernel's parameters."
+            )
+        # Rounding the kernel values moves eigenvalues by up to eps·tr K_ZZ/√m, LAPACK by a few eps of double precision.
+        kept = values > max(10 * np.finfo(float).eps * values[-1], eps * np.trace(gram) / np.sqrt(len(gram)))
+        return cls(kernel, landmarks, (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1], False)
+
+    @property
+    def width(self) -> int:
+        """The number of landmarks."""
+        return self.landmarks.shape[0]
+
+    def __call__(self, X) -> np.ndarray:
+        return tiles.cross(self.kernel, X, self.landmarks).astype(float, copy=False) @ self.root
+
+    def columns(self, X) -> np.ndarray:
+        return tiles.cross(self.kernel, X, self.landmarks).astype(float, copy=False) if self.turned_late else self(X)
+
+    def finish(self, mean: np.ndarray, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not self.turned_late:
+            return mean, scatter
+        return mean @ self.root, self.root.T @ scatter @ self.root
+
+    def same_as(self, other: Any) -> bool:
+        return (
+            isinstance(other, NystromMap)
+            and self.kernel == other.kernel
+            and self.landmarks.shape == other.landmarks.shape
+            and bool(np.all(self.landmarks == other.landmarks))
+        )
+
+
+def _triangular_root(gram: np.ndarray, least: float) -> np.ndarray | None:
+    """R⁻¹ with K = RᵀR, where the reciprocal condition of K is at least this."""
+    factor, failed = scipy.linalg.lapack.dpotrf(gram)
+    if failed or scipy.linalg.lapack.dpocon(factor, np.linalg.norm(gram, 1))[0] < least:
+        return None
+    return scipy.linalg.lapack.dtrtri(factor)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Count, mean and scatter Σ(c − c̄)(c − c̄)ᵀ of columns over rows seen, and the sum of k(x, x).
+
+    Two of them add up to the moments of all their rows (Chan, Golub & LeVeque 1983).
+    """
+
+    n: int
+    mean: np.ndarray
+    scatter: np.ndarray
+    trace: float
+
+    @classmethod
+    def of(cls, features: FeatureMap, X) -> Moments:
+        """Moments of a block of rows."""
+        columns = features.columns(X)
+        mean = columns.mean(axis=0)
+        columns -= mean
+        return cls(len(columns), mean, columns.T @ columns, float(np.sum(features.kernel.diagonal(X), dtype=float)))
+
+    def second(self) -> np.ndarray:
+        """Σ ccᵀ, not centred."""
+        return self.scatter + self.n * np.outer(self.mean, self.mean)
+
+    def __add__(self, other: Moments) -> Moments:
+        n, gap = self.n + other.n, other.mean - self.mean
+        scatter = self.scatter + other.scatter
+        scatter += (self.n * other.n / n) * np.outer(gap, gap)
+        return Moments(n, self.mean + gap * (other.n / n), scatter, self.trace + other.trace)
+
+
+def as_approximation(approximation) -> Any:
+    """An approximation from what users type: an object with ``prepare``, or a number of landmarks; None is exact."""
+    if approximation is None or (hasattr(approximation, "prepare") and not isinstance(approximation, type)):
+        return approximation
+    if is_number(approximation):
+        return Nystrom(approximation)
+    raise TypeError(
+        "approximation must be None, a number of landmarks or an object of preimage.features such as Nystrom(1000), "
+        f"not {approximation!r}."
+    )

@@ -1,0 +1,251 @@
+"""The Gram matrix as a symmetric LinearOperator: stored, or recomputed tile by tile; centred in feature space.
+
+K̃ = HKH with H = I − 11ᵀ/n (ALGORITHMS: K̃ᵢⱼ = Kᵢⱼ − rᵢ − rⱼ + s̄, r the row means of K and s̄ their mean).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse.linalg import LinearOperator
+
+from preimage.gram import threads, tiles, triangle
+from preimage.gram.memory import free_memory
+from preimage.gram.triangle import Triangle
+from preimage.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class GramStatistics:
+    """What centring needs to know of a Gram matrix: row means r, their mean s̄, and its trace.
+
+    ``mean_weight`` is the weight 1/n of every point in the mean φ̄, or 0 where nothing is centred; then r and s̄ are 0.
+    """
+
+    row_means: np.ndarray
+    grand_mean: float
+    trace: float
+    mean_weight: float
+
+    @property
+    def total_variance(self) -> float:
+        """Tr K̃ = Σ Kᵢᵢ − n s̄: the sum of all eigenvalues without computing them."""
+        return self.trace - len(self.row_means) * self.grand_mean
+
+
+class Symmetric(LinearOperator):
+    """A symmetric operator that can also be had as a dense matrix."""
+
+    def __init__(self, dtype, n: int):
+        super().__init__(dtype=np.dtype(dtype), shape=(n, n))
+
+    def _matvec(self, v):
+        return self._matmat(np.reshape(v, (-1, 1)))[:, 0]
+
+    def _adjoint(self):
+        return self
+
+    def dense(self) -> np.ndarray:
+        """The matrix itself."""
+        return self @ np.eye(self.shape[0], dtype=self.dtype)
+
+    def row_means(self) -> np.ndarray:
+        """A1/n."""
+        return self @ np.full(self.shape[0], 1 / self.shape[0], dtype=self.dtype)
+
+    def features(self, rows: np.ndarray) -> np.ndarray | None:
+        """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström), where products are dear; else None."""
+        return None
+
+    def halves(self) -> tuple[Symmetric, Symmetric] | None:
+        """Two operators whose sum is this one, the first nearly all of it, where their products cost half."""
+        return None
+
+
+class Stored(Symmetric):
+    """A symmetric matrix held in memory. It belongs to this operator, and solvers may use it as scratch space."""
+
+    def __init__(self, matrix: np.ndarray):
+        super().__init__(matrix.dtype, matrix.shape[0])
+        self.matrix = matrix
+
+    def _matmat(self, V):
+        return tiles.multiply_stored(self.matrix, V)
+
+    def dense(self) -> np.ndarray:
+        return self.matrix
+
+
+class Packed(Symmetric):
+    """A symmetric matrix of which one triangle is held in memory."""
+
+    def __init__(self, matrix: Triangle, dtype=None):
+        super().__init__(dtype or matrix.dtype, matrix.n)
+        self.matrix = matrix
+
+    def _matmat(self, V):
+        return self.matrix.multiply(V.astype(self.matrix.dtype, copy=False)).astype(self.dtype, copy=False)
+
+    def dense(self) -> np.ndarray:
+        return self.matrix.dense().astype(self.dtype, copy=False)
+
+
+class Halves(Symmetric):
+    """A float64 matrix held as two of float32, A = high + low to 48 bits: products with one half cost half."""
+
+    def __init__(self, high: Triangle, low: Triangle, row_sums: np.ndarray):
+        super().__init__(float, high.n)
+        self.high, self.low, self.row_sums = high, low, row_sums
+
+    def row_means(self) -> np.ndarray:
+        return self.row_sums / len(self.row_sums)
+
+    def _matmat(self, V):
+        return triangle.multiply_halves(self.high, self.low, V)
+
+    def dense(self) -> np.ndarray:
+        return np.add(self.high.dense(), self.low.dense(), dtype=float)
+
+    def halves(self) -> tuple[Symmetric, Symmetric]:
+        """Of float64 vectors, whose products are summed in single precision."""
+        return Packed(self.high, float), Packed(self.low, float)
+
+
+class Tiled(Symmetric):
+    """The Gram matrix of the rows of X, computed anew at every product."""
+
+    def __init__(self, kernel: Kernel, X):
+        super().__init__(tiles.value_dtype(X, X), X.shape[0])
+        self.kernel, self.X = kernel, X
+
+    def _matmat(self, V):
+        return tiles.multiply_symmetric(self.kernel, self.X, np.ascontiguousarray(V))
+
+    def features(self, rows: np.ndarray) -> np.ndarray:
+        columns = tiles.cross(self.kernel, self.X, self.X[rows])
+        return columns @ inverse_root(columns[rows])
+
+    def dense(self) -> np.ndarray:
+        return tiles.gram(self.kernel, self.X)
+
+
+class Centred(Symmetric):
+    """HAH for any symmetric operator A. The constant vector is mapped to exactly 0."""
+
+    def __init__(self, operator: Symmetric):
+        super().__init__(operator.dtype, operator.shape[0])
+        self.operator = operator
+
+    def _matmat(self, V):
+        product = self.operator @ (V - V.mean(axis=0))
+        return product - product.mean(axis=0)
+
+    def features(self, rows: np.ndarray) -> np.ndarray | None:
+        features = self.operator.features(rows)
+        return None if features is None else features - features.mean(axis=0)
+
+    def halves(self) -> tuple[Symmetric, Symmetric] | None:
+        halves = self.operator.halves()
+        return halves and (Centred(halves[0]), Centred(halves[1]))
+
+    def dense(self) -> np.ndarray:
+        matrix = np.array(self.operator.dense())
+        center_in_place(matrix)
+        return matrix
+
+
+class CentredStored(Centred):
+    """HAH for a stored matrix of our own. It is centred in place if somebody asks for it, which products do not."""
+
+    operator: Stored
+
+    def dense(self) -> np.ndarray:
+        center_in_place(self.operator.matrix)  # products stay what they were: HH = H
+        return self.operator.matrix
+
+
+@np.errstate(over="ignore", invalid="ignore")  # looked for in the result
+def gram_operator(kernel: Kernel, X, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
+    """The (centred) Gram matrix of the rows of X as an operator, and the statistics that centred it."""
+    diagonal = kernel.diagonal(X)
+    plain = _plain_operator(kernel, X, choose_storage(storage, X.shape[0], X.dtype), diagonal)
+    return centred(plain, float(np.sum(diagonal, dtype=float)), center)
+
+
+def _plain_operator(kernel: Kernel, X, storage: str, diagonal: np.ndarray) -> Symmetric:
+    if storage == "recompute":
+        return Tiled(kernel, X)
+    if storage == "square":
+        return Stored(tiles.gram(kernel, X))
+    if storage == "halves" and tiles.value_dtype(X, X) == np.float64 and _fits_single(kernel, diagonal):
+        return Halves(*triangle.gram_halves(kernel, X))
+    return Packed(triangle.gram(kernel, X))
+
+
+def _fits_single(kernel: Kernel, diagonal: np.ndarray) -> bool:
+    """Whether all values of a kernel are far from the ends of single precision: |Kᵢⱼ| ≤ max Kᵢᵢ where K ⪰ 0."""
+    return kernel.positive_definite and 1e-15 < np.abs(diagonal).max(initial=0) < 1e15
+
+
+def matrix_operator(matrix: np.ndarray, *, center: bool) -> tuple[Symmetric, GramStatistics]:
+    """The same for a kernel matrix that the user computed; it is copied."""
+    return centred(Stored(np.array(matrix)), float(np.trace(matrix, dtype=float)), center)
+
+
+def centred(operator: Symmetric, trace: float, center: bool) -> tuple[Symmetric, GramStatistics]:
+    """An operator centred or not, and the statistics that centre it; ``trace`` is its own."""
+    n = operator.shape[0]
+    row_means = operator.row_means()
+    statistics = GramStatistics(row_means, float(row_means.mean(dtype=float)), trace, 1 / n)
+    _refuse_overflow(statistics.total_variance)
+    if not center:
+        return operator, GramStatistics(np.zeros_like(row_means), 0.0, trace, 0.0)
+    return (CentredStored if isinstance(operator, Stored) else Centred)(operator), statistics
+
+
+def inverse_root(matrix: np.ndarray) -> np.ndarray:
+    """T (m × r) with TTᵀ the pseudo-inverse of a positive semidefinite matrix; directions of round-off are dropped."""
+    values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
+    kept = values > len(values) * np.finfo(values.dtype).eps * values[-1]
+    return vectors[:, kept] / np.sqrt(values[kept])
+
+
+def center_in_place(matrix: np.ndarray) -> None:
+    """Kᵢⱼ − (hᵢ + hⱼ) with h = r − s̄/2 in double precision, by blocks of rows and without a second matrix.
+
+    The sum is the same for both triangles, which so stay equal. Twice, because the means are rounded: an error of eps·r
+    that all entries of a row share would be an eigenvalue of the order of n·eps·r, while errors of single entries
+    add up to √n·eps·r.
+    """
+    for _ in range(2):
+        means = matrix.mean(axis=0, dtype=float)
+        halves = means - means.mean() / 2
+
+        def centre(rows: slice, halves=halves) -> None:
+            matrix[rows] -= halves[rows, None] + halves
+
+        threads.spread(centre, tiles.slices(matrix.shape[0], 128))
+
+
+def choose_storage(storage: str, n: int, dtype, *, square: bool = False) -> str:
+    """How to hold a kernel matrix; ``"auto"`` is ``"memory"`` where it takes at most half of the free memory.
+
+    ``"memory"`` holds one triangle of it and ``"halves"`` two in single precision, ``"square"`` all of it for solvers
+    that work on the matrix itself, and ``"recompute"`` none. ``square`` is for callers that need the full matrix.
+    """
+    if storage not in ("auto", "memory", "halves", "square", "recompute"):
+        raise ValueError(f'storage must be "auto", "memory", "halves" or "recompute", not {storage!r}.')
+    if storage != "auto":
+        return storage
+    needed = n * n * np.dtype(dtype).itemsize / (1 if square else 2)
+    return "memory" if needed <= free_memory() / 2 else "recompute"
+
+
+def _refuse_overflow(value: float) -> None:
+    if not np.isfinite(value):
+        raise ValueError(
+            "the kernel matrix has values that are infinite or not numbers: bring the columns to a smaller scale "
+            "(for example with scikit-learn's StandardScaler), or choose a kernel that fits their scale."
+        )

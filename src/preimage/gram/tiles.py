@@ -1,0 +1,308 @@
+"""The one place that evaluates kernels in bulk: in tiles that fit the cache, on all cores, within a memory budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from preimage.gram import threads
+from preimage.gram.grid import Grid, guess
+from preimage.kernels import Kernel, Radial
+from preimage.kernels.geometry import fill_from_differences, recompute_cancelled, squared_norms
+
+TILE = 496  # rows and columns of a tile: 2 MiB of float64, which stays in a core's cache, where the rows of a tile
+# whose length is a power of two would take each other's place
+STRIP = 2**16  # numbers of a tile that are taken from inner products to kernel values at once, within a core's cache
+SAMPLE = 100  # rows that a centre without outliers is taken from
+COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
+
+Place = tuple[slice, slice]  # the rows and the columns of a tile
+
+
+def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
+    """The kernel matrix between the rows of X and the rows of Y."""
+    out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y)) if out is None else out
+    right, side = Rows.ready(kernel, Y, beside=X), tile_side(Y)
+
+    def fill(rows: slice) -> None:
+        left = right.likewise(X[rows])
+        for columns in slices(Y.shape[0], side):
+            out[rows, columns] = left.values(right[columns])
+
+    threads.spread(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
+    return out
+
+
+def gram(kernel: Kernel, X) -> np.ndarray:
+    """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
+    out, points = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), Rows.ready(kernel, X)
+    threads.spread(lambda place: put(out, place, symmetric_tile(points, place)), upper_tiles(X))
+    return out
+
+
+def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
+    """K(X, Y) @ V without storing K."""
+    out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
+    right, side = Rows.ready(kernel, Y, beside=X), tile_side(Y)
+
+    def fill(rows: slice) -> None:
+        left = right.likewise(X[rows])
+        for columns in slices(Y.shape[0], side):
+            out[rows] += left.values(right[columns]) @ V[columns]
+
+    threads.spread(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
+    return out
+
+
+def multiply_symmetric(kernel: Kernel, X, V: np.ndarray) -> np.ndarray:
+    """K(X, X) @ V without storing K, each off-diagonal tile computed once and used twice."""
+    places, points = upper_tiles(X), Rows.ready(kernel, X)
+    return multiply_tiles(places, lambda tile: symmetric_tile(points, places[tile]), V, value_dtype(X, X))
+
+
+def multiply_tiles(
+    places: list[Place], block: Callable[[int], np.ndarray], V: np.ndarray, dtype=float, n_shares: int | None = None
+) -> np.ndarray:
+    """A symmetric matrix times a few columns, from its tiles on and above the diagonal, ``block(number)``.
+
+    Computed as (VᵀA)ᵀ, which BLAS does a little faster; every thread has a share of the tiles and a sum of its own.
+    """
+
+    def product(share: range) -> np.ndarray:
+        out = np.zeros(V.T.shape, dtype=np.result_type(dtype, V))
+        for tile in share:
+            (rows, columns), values = places[tile], block(tile)
+            out[..., rows] += V.T[..., columns] @ values.T
+            if rows != columns:
+                out[..., columns] += V.T[..., rows] @ values
+        return out
+
+    n_shares = n_shares or threads.n_threads()
+    shares = [range(first, len(places), n_shares) for first in range(n_shares)]
+    return np.sum(threads.spread(product, shares), axis=0).T
+
+
+def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """A stored matrix times a few columns, by blocks of rows: faster than one BLAS call for a tall thin V.
+
+    Computed as (VᵀAᵀ)ᵀ, which BLAS does a little faster.
+    """
+    out = np.empty((*V.shape[1:], matrix.shape[0]), dtype=np.result_type(matrix, V))
+
+    def fill(rows: slice) -> None:
+        out[..., rows] = V.T @ matrix[rows].T
+
+    threads.spread(fill, slices(matrix.shape[0], 2 * TILE))
+    return out.T
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows made ready for many tiles: what every pair of matrices would have to do again is done once.
+
+    For a kernel of the distance, rows x become x̃ = (x − origin)·√(2/c) with half their squared norms h, c the kernel's
+    ``unit``; then −‖x − y‖²/c = x̃ᵀỹ − h(x) − h(y) is an inner product and two subtractions. Where that cancels, it is
+    computed again from the rows as they were ``given``. Rows of double precision that lie on a grid become whole
+    numbers in single precision, whose inner products are exact, times ``weight``.
+    """
+
+    kernel: Any
+    X: Any
+    given: Any = None
+    origin: np.ndarray | None = None
+    halves: np.ndarray | None = None
+    columns: np.ndarray | None = None
+    grid: Grid | None = None
+    slope: float = np.inf
+
+    @classmethod
+    def ready(cls, kernel: Kernel, X, beside=None) -> Rows:
+        """Rows with the origin moved to their centre, where the kernel is one of the distance and all rows are dense.
+
+        The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
+        Columns in which these rows are all the same are 0 when moved: they count in h alone, and not in the products.
+        """
+        sparse, room = sp.issparse(X) or sp.issparse(beside), threads.working_bytes() / 4
+        if sparse or not isinstance(kernel, Radial) or not 0 < 4 * X.size <= room:
+            return cls(kernel, X)
+        varies = np.ptp(X, axis=0) > 0
+        origin = np.where(varies, _centre(X), X[0])
+        grid = _common_grid([X] if beside is None else [X, beside], origin)
+        if grid is None and X.nbytes > room:
+            return cls(kernel, X)
+        columns = None if varies.all() else np.flatnonzero(varies)
+        slope = -float(kernel.derivative(np.zeros(()))) * kernel.unit  # the steepest |dκ/du|: profiles are convex
+        return cls(kernel, X, origin=origin, columns=columns, grid=grid, slope=slope).likewise(X)
+
+    def likewise(self, X) -> Rows:
+        """Other rows with the same origin."""
+        if self.origin is None or sp.issparse(X):
+            return Rows(self.kernel, X)
+        width = X.shape[1] if self.columns is None else len(self.columns)
+        exact, single = np.result_type(X, self.origin), self.grid is not None
+        halves = np.empty(X.shape[0], dtype=float if single else exact)
+        counted = np.empty((X.shape[0], width), dtype=np.float32 if single else exact)
+
+        def move(rows: slice) -> None:
+            moved = self._moved(X[rows])
+            halves[rows] = squared_norms(moved) * (self.weight / 2)
+            counted[rows] = moved if self.columns is None else moved.take(self.columns, axis=1)
+
+        threads.spread(move, slices(X.shape[0], TILE // 2))
+        return replace(self, X=counted, given=X, halves=halves)
+
+    def _moved(self, X: np.ndarray) -> np.ndarray:
+        if self.grid is not None:
+            return self.grid.numbers(X)
+        moved = X - self.origin
+        moved *= np.sqrt(2 / self.kernel.unit)
+        return moved
+
+    @property
+    def weight(self) -> float:
+        """What inner products are to be multiplied by."""
+        return 1.0 if self.grid is None else 2 * (self.grid.step / np.sqrt(self.kernel.unit)) ** 2
+
+    def __getitem__(self, part: slice) -> Rows:
+        if self.halves is None:
+            return replace(self, X=self.X[part])
+        return replace(self, X=self.X[part], given=self.given[part], halves=self.halves[part])
+
+    def values(self, other: Rows, out: np.ndarray | None = None) -> np.ndarray:
+        """Kernel values with other rows, in ``out`` or an array of our own."""
+        if self.halves is None or other.halves is None:
+            return _into(out, self.kernel(self.X, other.X))
+        return self._radial_values(other, out)
+
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is computed again
+    def _radial_values(self, other: Rows, out: np.ndarray | None) -> np.ndarray:
+        values = self._products(other, out)
+        if self is other:
+            np.fill_diagonal(values, -np.inf)  # known already
+        for part in strips(values):
+            self._measure(part, values[part], other)
+            _into(values[part], self.kernel.from_closeness(values[part]))
+        if self is other:
+            np.fill_diagonal(values, self.kernel.profile(np.zeros((), dtype=values.dtype)))
+        return values
+
+    def _products(self, other: Rows, out: np.ndarray | None) -> np.ndarray:
+        """The inner products x̃ᵀỹ."""
+        if self.grid is None:
+            return np.matmul(self.X, other.X.T, out=out)
+        return np.multiply(self.X @ other.X.T, self.weight, out=out, dtype=float)
+
+    def _measure(self, part: slice, values: np.ndarray, other: Rows) -> None:
+        """From inner products of some rows to −‖x − y‖²/c; a single column takes it from its differences."""
+        X, Y, factor, half = self.given[part], other.given, 1 / self.kernel.unit, self.halves[part]  # type: ignore[index]
+        if X.shape[1] == 1:
+            fill_from_differences(values, X, Y, factor)
+            return
+        values -= half[:, None]
+        values -= other.halves
+        recompute_cancelled(values, half, other.halves, X, Y, factor, self.slope)
+
+
+def _centre(X: np.ndarray) -> np.ndarray:
+    """The mean of the rows, or the median of some of them where outliers have drawn the mean away from most rows."""
+    mean, some = X.mean(axis=0), X[:: max(1, len(X) // SAMPLE)].astype(float)
+    far = np.median(squared_norms(some - mean))
+    if far <= 2 * np.median(squared_norms(np.diff(some, axis=0, append=some[:1]))):
+        return mean
+    median = np.median(some, axis=0).astype(mean.dtype)
+    return median if far > 2 * np.median(squared_norms(some - median)) else mean
+
+
+def _common_grid(matrices: list, near: np.ndarray) -> Grid | None:
+    """A grid that all rows of some matrices lie on, if they are of double precision and many enough to gain by it."""
+    if value_dtype(*matrices) != np.float64 or min(X.shape[0] for X in matrices) < TILE:
+        return None
+    grid = guess(matrices[0], near)
+    if grid is None:
+        return None
+    parts = (X[rows] for X in matrices for rows in slices(X.shape[0], TILE // 2))
+    return grid if all(threads.spread(grid.holds, parts)) else None
+
+
+def _into(out: np.ndarray | None, values: np.ndarray) -> np.ndarray:
+    """Values where they are wanted."""
+    if out is None or values is out:
+        return values
+    out[:] = values
+    return out
+
+
+def put(out: np.ndarray, place: Place, block: np.ndarray) -> None:
+    """A tile and its mirror image in their places in a symmetric matrix."""
+    rows, columns = place
+    out[rows, columns] = block
+    if rows != columns:
+        out[columns, rows] = block.T
+
+
+def symmetric_tile(points: Rows, place: Place, out: np.ndarray | None = None) -> np.ndarray:
+    """A tile of the kernel matrix of some rows; one on the diagonal is symmetric."""
+    rows, columns = place
+    left = points[rows]
+    if rows != columns:
+        return left.values(points[columns], out)
+    block = left.values(left)
+    return np.divide(block + block.T, 2, out=out)
+
+
+def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) -> list:
+    """``function(rows)`` for slices that cover the rows, in threads; ``row_bytes`` is what one row costs meanwhile."""
+    affordable = int(threads.working_bytes() / max(row_bytes, 1) / threads.n_threads())
+    return threads.spread(function, slices(n_rows, max(1, min(fair_length(n_rows), affordable))))
+
+
+def slices(n: int, length: int = TILE) -> list[slice]:
+    """Consecutive slices of at most ``length`` that cover range(n)."""
+    return [slice(start, min(start + length, n)) for start in range(0, n, length)]
+
+
+def strips(values: np.ndarray) -> list[slice]:
+    """Slices of rows that hold ``STRIP`` numbers each."""
+    return slices(len(values), max(1, STRIP // max(values.shape[1], 1)))
+
+
+def row_blocks(n: int, row_bytes: float) -> Iterator[slice]:
+    """Slices of rows as long as the memory budget allows."""
+    yield from slices(n, max(1, int(threads.working_bytes() / max(row_bytes, 1))))
+
+
+def tile_side(X, most: int | None = None) -> int:
+    """Rows and columns of a tile: ``most``, or fewer where the budget does not give every thread one of these rows.
+
+    A tile of side s holds ``COPIES`` s² numbers, and of its rows and columns two copies, 4s × their width.
+    """
+    share = threads.working_bytes() / 8 / threads.n_threads()
+    width = X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
+    affordable = (np.sqrt(4 * width**2 + COPIES * share) - 2 * width) / COPIES
+    return max(16, min(most or TILE, int(affordable)))
+
+
+def upper_tiles(X) -> list[Place]:
+    """Tiles on and above the diagonal of the kernel matrix of some rows: at least 21 of them, or of the common size.
+
+    They are up to twice as long as others, because a stored tile is used in the shape in which it was computed, and the
+    thin products of eigensolvers want long ones.
+    """
+    side = tile_side(X, most=int(np.clip(-(-X.shape[0] // 6), TILE, 2 * TILE)))
+    blocks = slices(X.shape[0], side)
+    return [(rows, columns) for i, rows in enumerate(blocks) for columns in blocks[i:]]
+
+
+def fair_length(n: int) -> int:
+    """Rows a task, so that every thread gets several tasks and none is larger than a tile."""
+    return max(1, min(TILE, -(-n // (2 * threads.n_threads()))))
+
+
+def value_dtype(*matrices) -> np.dtype:
+    """The type of kernel values: that of the rows, or float64 where those are whole numbers."""
+    kinds = [X.dtype for X in matrices if X.dtype.kind == "f"]
+    return np.result_type(*kinds) if kinds else np.dtype(float)

@@ -1,0 +1,84 @@
+"""A symmetric matrix held as its tiles on and above the diagonal: half the memory, and a tile is read for two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage.gram import threads, tiles
+from preimage.kernels import Kernel
+
+QUICK = 4e6  # products of numbers that take no longer than to spread them over threads
+
+
+@dataclass(frozen=True, eq=False)
+class Triangle:
+    """Tiles and their places in the matrix, which are slices of its rows and of its columns."""
+
+    places: list[tiles.Place]
+    blocks: list[np.ndarray]
+
+    @classmethod
+    def empty(cls, places: list[tiles.Place], dtype) -> Triangle:
+        """Room for the tiles, in one piece."""
+        shapes = [(rows.stop - rows.start, columns.stop - columns.start) for rows, columns in places]
+        ends = np.cumsum([height * width for height, width in shapes])
+        parts = np.split(np.empty(ends[-1], dtype=dtype), ends[:-1])
+        return cls(places, [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)])
+
+    @property
+    def n(self) -> int:
+        """Rows of the matrix."""
+        return self.places[-1][0].stop
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of its values."""
+        return self.blocks[0].dtype
+
+    def multiply(self, V: np.ndarray) -> np.ndarray:
+        """The product with a few columns; a small one in the calling thread."""
+        n_shares = 1 if self.n * V.size < QUICK else None
+        return tiles.multiply_tiles(self.places, self.blocks.__getitem__, V, self.dtype, n_shares)
+
+    def dense(self) -> np.ndarray:
+        """The matrix itself."""
+        out = np.empty((self.n, self.n), dtype=self.dtype)
+        threads.spread(lambda tile: tiles.put(out, *tile), zip(self.places, self.blocks, strict=True))
+        return out
+
+
+def gram(kernel: Kernel, X) -> Triangle:
+    """The kernel matrix of the rows of X."""
+    out, points = Triangle.empty(tiles.upper_tiles(X), tiles.value_dtype(X, X)), tiles.Rows.ready(kernel, X)
+    threads.spread(lambda tile: tiles.symmetric_tile(points, *tile), zip(out.places, out.blocks, strict=True))
+    return out
+
+
+def gram_halves(kernel: Kernel, X) -> tuple[Triangle, Triangle, np.ndarray]:
+    """The same in double precision as two triangles in single precision, K = high + low, and the sums of its rows."""
+    places, points = tiles.upper_tiles(X), tiles.Rows.ready(kernel, X)
+    high, low = (Triangle.empty(places, np.float32) for _ in range(2))
+
+    def fill(tile: int) -> tuple[np.ndarray, np.ndarray]:
+        block = tiles.symmetric_tile(points, places[tile])
+        sums = block.sum(axis=1), block.sum(axis=0)
+        for strip in tiles.strips(block):
+            high.blocks[tile][strip] = block[strip]
+            np.subtract(block[strip], high.blocks[tile][strip], out=low.blocks[tile][strip], casting="same_kind")
+        return sums
+
+    row_sums = np.zeros(X.shape[0])
+    for (rows, columns), (over_columns, over_rows) in zip(
+        places, threads.spread(fill, range(len(places))), strict=True
+    ):
+        row_sums[rows] += over_columns
+        if rows != columns:
+            row_sums[columns] += over_rows
+    return high, low, row_sums
+
+
+def multiply_halves(high: Triangle, low: Triangle, V: np.ndarray) -> np.ndarray:
+    """The product with the sum of two triangles, in double precision."""
+    return tiles.multiply_tiles(high.places, lambda tile: np.add(high.blocks[tile], low.blocks[tile], dtype=float), V)

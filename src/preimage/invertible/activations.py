@@ -1,0 +1,104 @@
+"""Activations σ of explicit features σ(Wx + b), and how each is undone (Gedon et al. 2023, §III).
+
+An activation is one-to-one only on a part of the line. What a value lost, the ``bypass``, is taken from another point:
+the input itself when it is filtered, the nearest known point when a code is decoded. A user's own activation has the
+same five methods.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from preimage.kernels import Kernel, as_kernel, require
+from preimage.kernels.scales import resolve
+
+
+class Activation(Protocol):
+    """A scalar function with a partial inverse, and the random linear map it follows."""
+
+    def draw(self, n: int, X: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Weights W (n, d), offsets b (n,), and the activation with numbers for all its parameters."""
+
+    def scale(self, n: int) -> float:
+        """The factor that makes inner products of n features approach the kernel."""
+
+    def __call__(self, a: np.ndarray) -> np.ndarray:
+        """σ(a)."""
+
+    def bypass(self, a: np.ndarray) -> np.ndarray:
+        """What of a is lost in σ(a)."""
+
+    def inverse(self, values: np.ndarray, bypass: np.ndarray) -> np.ndarray:
+        """The argument with these values on the branch that the bypass names; values out of range are brought in."""
+
+
+@dataclass(frozen=True)
+class Sine:
+    """sin(Wx + b) with W drawn from the spectral law of a kernel and b uniform: random Fourier features.
+
+    The sine is one-to-one on (−π/2, π/2]; the bypass is the number k of the half-wave, a = (−1)ᵏ arcsin(sin a) + kπ.
+    """
+
+    kernel: Any = "gaussian"
+
+    def draw(self, n: int, X: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Sine]:
+        kernel: Kernel = resolve(as_kernel(self.kernel), X)
+        require(kernel, "Sine", "frequencies", serve="Gaussian, Matern, RationalQuadratic and Laplacian have them.")
+        weights = kernel.frequencies(n, X.shape[1], rng).astype(X.dtype)
+        return weights, rng.uniform(-np.pi, np.pi, n).astype(X.dtype), Sine(kernel)
+
+    def scale(self, n: int) -> float:
+        return float(np.sqrt(2 / n))
+
+    def __call__(self, a: np.ndarray) -> np.ndarray:
+        return np.sin(a)
+
+    def quadrature(self, a: np.ndarray) -> np.ndarray:
+        """The sine a quarter wave on: with it a value has a phase and an amplitude."""
+        return np.cos(a)
+
+    def bypass(self, a: np.ndarray) -> np.ndarray:
+        return np.rint(a / np.pi)
+
+    def inverse(self, values: np.ndarray, bypass: np.ndarray) -> np.ndarray:
+        return (1 - 2 * (bypass % 2)) * np.arcsin(np.clip(values, -1, 1)) + bypass * np.pi
+
+
+@dataclass(frozen=True)
+class ReLU:
+    """max(Wx, 0) with Gaussian W, whose kernel is the arc-cosine kernel of order 1 (Cho & Saul 2009).
+
+    It is one-to-one on [0, ∞); the bypass is the negative part min(a, 0).
+    """
+
+    def draw(self, n: int, X: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, ReLU]:
+        return rng.standard_normal((n, X.shape[1])).astype(X.dtype), np.zeros(n, dtype=X.dtype), self
+
+    def scale(self, n: int) -> float:
+        return float(np.sqrt(2 / n))
+
+    def __call__(self, a: np.ndarray) -> np.ndarray:
+        return np.maximum(a, 0)
+
+    def bypass(self, a: np.ndarray) -> np.ndarray:
+        return np.minimum(a, 0)
+
+    def inverse(self, values: np.ndarray, bypass: np.ndarray) -> np.ndarray:
+        return values + bypass
+
+
+NAMES = {"sine": Sine, "relu": ReLU}
+
+
+def as_activation(activation) -> Any:
+    """An activation from what users type: an object, or a name."""
+    if isinstance(activation, str):
+        if activation not in NAMES:
+            raise ValueError(f"unknown activation {activation!r}; the names are {', '.join(NAMES)}.")
+        return NAMES[activation]()
+    if isinstance(activation, type) or not hasattr(activation, "bypass"):
+        raise TypeError(f"activation must be a name or an object such as Sine(), not {activation!r}.")
+    return activation

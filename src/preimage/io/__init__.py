@@ -1,0 +1,109 @@
+"""Data files in and out: numpy, delimited text, parquet, folders of images, one image, one signal.
+
+Every file is rows of numbers, with a :class:`Form` that says how they stood in it, so that others like them can be
+written: names of columns and columns that are no numbers, the size and depth of images, the rate of sound. One image is
+one row; one signal is one column. Large files are walked in blocks and never held whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from preimage.exceptions import DataFileError
+from preimage.io import delimited
+from preimage.io.atomic import followed, written
+from preimage.io.base import Data, Form, Reading
+
+__all__ = ["Data", "Form", "Reading", "read", "writing"]
+
+STANDARD = "-"  # standard input or output, as CSV
+# Which module knows which endings.
+FORMATS = {
+    ".npy": "arrays",
+    ".npz": "arrays",
+    ".csv": "delimited",
+    ".tsv": "delimited",
+    ".txt": "delimited",
+    ".parquet": "parquet",
+    ".xlsx": "excel",
+    ".wav": "sound",
+    ".flac": "sound",
+    ".png": "images",
+    ".jpg": "images",
+    ".jpeg": "images",
+    ".tif": "images",
+    ".tiff": "images",
+    ".bmp": "images",
+}
+
+TABLES = ("delimited", "parquet", "excel")
+OTHERWISE = {".xls": "save it as .xlsx or CSV", ".ods": "save it as .xlsx or CSV", ".mp3": "save it as .wav or .flac"}
+
+Write = Callable[[Iterable[np.ndarray]], None]
+
+
+def read(path: str | os.PathLike[str], reading: Reading | None = None) -> Data:
+    """The rows in a file or folder; ``"-"`` is standard input as CSV.
+
+    Parameters
+    ----------
+    path : path
+    reading : Reading, optional
+        What the file does not tell by itself, such as which columns to work on.
+
+    Raises
+    ------
+    DataFileError
+        In one sentence, what is wrong with the file and where.
+    """
+    reading = reading or Reading()
+    if os.fspath(path) == STANDARD:
+        return delimited.read_standard_input(reading)
+    path = Path(path)
+    if not path.exists():
+        raise DataFileError(f"{path} does not exist.")
+    if not os.access(path, os.R_OK):
+        raise DataFileError(f"{path} may not be read: you have no permission to.")
+    if not path.is_dir() and not path.is_file():
+        raise DataFileError(f"{path} is a device or a pipe, and no file; - reads CSV from standard input.")
+    name = "images" if path.is_dir() else _format(path)
+    if name not in TABLES and not reading.is_plain:
+        raise DataFileError(f"{path} is no table: columns, delimiters and the like cannot be named for it.")
+    module = import_module(f"preimage.io.{name}")
+    return (module.read_folder if path.is_dir() else module.read)(path, reading)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str], form: Form, *, overwrite: bool = False) -> Iterator[Write]:
+    """A function that writes blocks of rows in a form to a file, or to a folder of images where the path has no ending.
+
+    The file appears, whole, when the block ends well. A place that cannot be written and a format that cannot hold the
+    rows are told before any work.
+    """
+    if os.fspath(path) == STANDARD:
+        yield lambda blocks: delimited.write_standard_output(blocks, form)
+        return
+    path = followed(path)
+    if path.is_dir() or not path.suffix:
+        with import_module("preimage.io.images").new_folder(path, form, overwrite) as write:
+            yield write
+        return
+    writer = import_module(f"preimage.io.{_format(path)}")
+    writer.check(path, form)
+    with written(path, overwrite=overwrite) as unfinished:
+        yield lambda blocks: writer.write(unfinished, blocks, form)
+
+
+def _format(path: Path) -> str:
+    """The name of the module that knows a file's format, by its ending."""
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        advice = OTHERWISE.get(ending, f"known are {', '.join(FORMATS)}, and folders of images")
+        raise DataFileError(f"{path} has the unknown ending {path.suffix!r}; {advice}.")
+    return FORMATS[ending]

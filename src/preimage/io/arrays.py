@@ -1,0 +1,99 @@
+"""numpy's own files: .npy, mapped and not read, and .npz."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preimage.exceptions import DataFileError
+from preimage.gram.operators import free_memory
+from preimage.io.base import Data, Form, Reading, floating, note
+from preimage.io.pixels import grey_levels
+
+
+def read(path: Path, reading: Reading) -> Data:
+    """Rows of an array; an array of more axes is a stack of images, one of a single axis or column a signal."""
+    array, key = _load_npz(path) if path.suffix.lower() == ".npz" else (_load(path), "X")
+    if array.dtype.kind not in "fiub":
+        raise DataFileError(f"{path} holds values of type {array.dtype}, and not numbers.")
+    if not 1 <= array.ndim <= 4:
+        raise DataFileError(f"{path} holds an array of {array.ndim} axes; rows need two, images up to four.")
+    rows = array.reshape(len(array), int(np.prod(array.shape[1:])))
+    if array.ndim > 2:
+        form = Form(shape=array.shape[1:], pixels=grey_levels(rows), key=key)
+    else:
+        form = Form(alone="signal" if rows.shape[1] == 1 else "", key=key)
+    return Data(str(path), rows, rows.shape, form)
+
+
+def check(path: Path, form: Form) -> None:
+    """Arrays hold numbers alone."""
+    if form.carried:
+        note(f"{path} holds numbers alone, so {', '.join(map(repr, form.carried))} will not be in it.")
+
+
+def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
+    """Write the rows as they come; images as a stack. The number of rows is put into the header at the end."""
+    if path.suffix.lower() == ".npz":
+        rows = np.concatenate(list(blocks))
+        np.savez(path, **{form.key: rows.reshape(len(rows), *_row_shape(form, rows))})  # type: ignore[arg-type]
+        return
+    count, header = 0, dict[str, Any]()
+    with path.open("wb") as file:
+        for block in blocks:
+            block = np.ascontiguousarray(floating(block, str(path)))
+            if not header:
+                header = {"descr": np.lib.format.dtype_to_descr(block.dtype), "fortran_order": False}
+                shape = _row_shape(form, block)
+                np.lib.format.write_array_header_1_0(file, header | {"shape": (0, *shape)})
+            file.write(block.tobytes())
+            count += len(block)
+        end = file.tell()
+        file.seek(0)  # numpy leaves room in the header for a longer first axis
+        np.lib.format.write_array_header_1_0(file, header | {"shape": (count, *shape)})
+        file.seek(end)
+
+
+def _row_shape(form: Form, block: np.ndarray) -> tuple[int, ...]:
+    if form.alone == "signal" and block.shape[1] == 1:
+        return ()
+    return block.shape[1:] if form.shape is None or form.flat else form.shape
+
+
+def _load(path: Path) -> np.ndarray:
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # a damaged header can make its reader fail in any way
+        raise DataFileError(f"{path} is empty, damaged, or no .npy file of numbers.") from error
+
+
+def _load_npz(path: Path) -> tuple[np.ndarray, str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            key = _chosen(path, [name.removesuffix(".npy") for name in archive.namelist()])
+            _refuse_bomb(path, archive.getinfo(f"{key}.npy").file_size)
+        with np.load(path, allow_pickle=False) as found:
+            return found[key], key
+    except DataFileError:
+        raise
+    except Exception as error:  # as above, and whatever a damaged or encrypted archive may raise
+        raise DataFileError(f"{path} is empty, damaged, or no .npz file of numbers.") from error
+
+
+def _refuse_bomb(path: Path, size: int) -> None:
+    """Refuse an array that unfolds to more memory than there is."""
+    if size > free_memory() / 2:
+        raise DataFileError(
+            f"{path} holds an array of {size / 2**30:.1f} GiB, too much for the memory: write it as .npy."
+        )
+
+
+def _chosen(path: Path, names: list[str]) -> Any:
+    """The only array, or the one that is called X."""
+    if len(names) == 1 or "X" in names:
+        return "X" if "X" in names else names[0]
+    raise DataFileError(f"{path} holds the arrays {', '.join(names) or 'none'}: call the rows X, or keep only one.")

@@ -1,0 +1,253 @@
+"""Rows of a file, and how they stood in it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from preimage.exceptions import DataFileError, DataFileWarning
+from preimage.io.chunks import BLOCK, Chunks
+from preimage.io.columns import Columns
+
+LARGE = 256 * 2**20  # bytes of numbers from which a file is walked and not held
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read where it does not tell by itself; what is None is recognised.
+
+    Attributes
+    ----------
+    columns : tuple of str or None
+        Names or numbers (from 1) of the columns to work on; the others are carried along.
+    keep : tuple of str
+        Names or numbers of columns to carry along unchanged.
+    expected : tuple of str or None
+        The columns that a model was fitted on, taken by name in its order; files without names are read as they are.
+    delimiter, decimal, encoding : str or None
+        Of text.
+    header : bool or None
+        Whether the first line of a text names the columns.
+    missing : tuple of str
+        Marks of missing numbers beside the usual ones.
+    """
+
+    columns: tuple[str, ...] | None = None
+    keep: tuple[str, ...] = ()
+    expected: tuple[str, ...] | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    missing: tuple[str, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is said that only a table can obey."""
+        return replace(self, expected=None) == Reading()
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How text holds a table."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """How pixels stand in an image file.
+
+    Attributes
+    ----------
+    dtype : str
+        The type of a pixel: uint8 and uint16 are grey levels, all others numbers as they are.
+    unit : float or None
+        The number that white has in the rows; None where they are no grey levels.
+    alpha : array or None
+        The transparency of one image, passed through.
+    repeated : bool
+        Whether a colour image holds one grey image three times.
+    info : dict
+        What else one image says: its EXIF data, resolution and colour profile.
+    """
+
+    dtype: str = "uint8"
+    unit: float | None = 1.0
+    alpha: np.ndarray | None = field(default=None, compare=False)
+    repeated: bool = False
+    info: dict[str, Any] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How rows stand in a file.
+
+    Attributes
+    ----------
+    columns : tuple of str or None
+        Names of the columns of numbers.
+    table : Columns or None
+        All columns of a table that has others than numbers.
+    shape : tuple of int or None
+        Of every row that is an image: (height, width) or (height, width, channels).
+    flat : bool
+        Whether arrays hold images as flat rows nevertheless.
+    names : tuple of str
+        Of the files of a folder of images, one per row.
+    alone : "", "image" or "signal"
+        Whether the file holds one image or one signal, and not rows.
+    pixels : Pixels
+        Of images.
+    rate, sample : int and str
+        Samples a second of sound, and the type of a sample; 0 and "" where it is no sound.
+    key : str
+        The name of the array in an .npz file.
+    text : Dialect
+        Of delimited text.
+    """
+
+    columns: tuple[str, ...] | None = None
+    table: Columns | None = None
+    shape: tuple[int, ...] | None = None
+    flat: bool = False
+    names: tuple[str, ...] = ()
+    alone: str = ""
+    pixels: Pixels = Pixels()
+    rate: int = 0
+    sample: str = ""
+    key: str = "X"
+    text: Dialect = Dialect()
+
+    def with_columns(self, *columns: str) -> Form:
+        """The form of a table with other numbers; what was carried along comes first."""
+        table = Columns.of_files(self.names) if self.names else self.table
+        return Form(columns=columns, table=table and table.followed_by(columns), key=self.key, text=self.text)
+
+    def with_shape(self, shape: tuple[int, ...], pixels: Pixels | None = None) -> Form:
+        """The same with flat rows that are images."""
+        return replace(self, shape=shape, pixels=pixels or self.pixels, flat=True, alone="")
+
+    def as_table(self) -> Columns | None:
+        """All columns of the table that the rows make, where it has others than numbers."""
+        if self.table is not None or not self.names or self.shape is None:
+            return self.table
+        names = self.columns or [f"pixel_{number}" for number in range(1, int(np.prod(self.shape)) + 1)]
+        return Columns.of_files(self.names).followed_by(names)
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """Names of the columns that are carried along."""
+        return () if self.table is None else self.table.carried
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Rows of a file, in memory, mapped from it, or read anew at every walk.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, for messages.
+    source : matrix or function of nothing that yields matrices
+    shape : tuple of int
+        Rows and columns.
+    form : Form
+    scale : float
+        What the numbers of the file are divided by.
+    """
+
+    name: str
+    source: np.ndarray | Callable[[], Iterator[np.ndarray]]
+    shape: tuple[int, int]
+    form: Form
+    scale: float = 1.0
+
+    def __post_init__(self):
+        if not all(self.shape):
+            raise DataFileError(f"{self.name} is empty.")
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the rows had better not be held at once."""
+        return 8 * self.shape[0] * self.shape[1] > LARGE
+
+    def blocks(self, *, gaps: bool = False) -> Iterator[np.ndarray]:
+        """Floating blocks of rows, without NaN unless ``gaps`` are allowed, and never with infinite entries."""
+        first = 0
+        for block in self._walk():
+            block = floating(block, self.name)
+            block = block / block.dtype.type(self.scale) if self.scale != 1 else block
+            self._refuse_gaps(block, first, gaps)
+            yield block
+            first += len(block)
+
+    def whole(self, *, gaps: bool = False) -> np.ndarray:
+        """All rows in memory."""
+        return np.concatenate(list(self.blocks(gaps=gaps)))
+
+    def to_fit(self) -> np.ndarray | Chunks:
+        """All rows in memory, or chunks where they are many."""
+        return _FileChunks(self) if self.is_large else self.whole()
+
+    def _walk(self) -> Iterator[np.ndarray]:
+        if callable(self.source):
+            yield from self.source()
+        else:
+            for first in range(0, self.shape[0], BLOCK):
+                yield np.asarray(self.source[first : first + BLOCK])
+
+    def _refuse_gaps(self, block: np.ndarray, first: int, gaps: bool) -> None:
+        finite = np.isfinite(block)
+        bad = ~(finite | np.isnan(block)) if gaps else ~finite
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            what = "is missing (`preimage impute` fills gaps)" if np.isnan(block[row, column]) else "is infinite"
+            raise DataFileError(
+                f"{self.name}: the number in row {first + row + 1}, column {self._column(int(column))} {what}."
+            )
+
+    def _column(self, number: int) -> str:
+        return repr(self.form.columns[number]) if self.form.columns else str(number + 1)
+
+
+class _FileChunks(Chunks):
+    """The rows of a file in blocks, with their number known beforehand."""
+
+    def __init__(self, data: Data):
+        self._shape = data.shape
+        super().__init__(data.blocks)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._shape
+
+
+def floating(block: np.ndarray, name: str) -> np.ndarray:
+    """The same numbers in single precision if they are, else in double precision."""
+    if block.dtype.kind not in "fiub":
+        raise DataFileError(f"{name} holds values of type {block.dtype}, and not numbers.")
+    return block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)
+
+
+def note(sentence: str) -> None:
+    """Say what is worth a look about a file; the command line shows it as a note."""
+    warnings.warn(sentence, DataFileWarning, stacklevel=2)
+
+
+def needed(module: str, name: str, otherwise: str = "") -> Any:
+    """A module of an optional package, or a sentence that says how to get it."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        raise DataFileError(f"{name} needs {package}: install it by `pip install preimage[io]`{otherwise}.") from error

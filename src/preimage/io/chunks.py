@@ -1,0 +1,131 @@
+"""Rows that need not be in memory at once: walked in blocks, as often as an algorithm needs.
+
+>>> import numpy as np
+>>> chunks = Chunks([np.zeros((3, 2)), np.ones((4, 2))])
+>>> [len(block) for block in chunks], chunks.shape
+([3, 4], (7, 2))
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from preimage.gram import threads, tiles
+from preimage.io.atomic import written
+
+__all__ = ["Chunks", "as_chunks", "is_streamed", "save"]
+
+BLOCK = 8192  # rows a block at most
+
+
+class Chunks:
+    """Row blocks from anything that can be walked again.
+
+    Parameters
+    ----------
+    source : iterable of matrices, or callable that returns one
+        A list of arrays, an object that opens its files anew at every ``iter``, or a function without arguments such
+        as a generator function. A generator itself can be walked only once, and is refused.
+    """
+
+    def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]]):
+        if isinstance(source, Iterator):
+            raise TypeError(
+                "a generator can be walked only once: give the function that makes it, or a list, or use partial_fit."
+            )
+        if not callable(source) and not isinstance(source, Iterable):
+            raise TypeError(f"Chunks need something that yields blocks of rows, not {source!r}.")
+        self.source = source
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        width = None
+        for block in self.source() if callable(self.source) else self.source:
+            block = check_array(block, dtype=[np.float64, np.float32], input_name="a block of rows")
+            width = block.shape[1] if width is None else width
+            if block.shape[1] != width:
+                raise ValueError(f"blocks of rows must have equal width; one has {block.shape[1]} after {width}.")
+            yield block
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns, from one walk."""
+        sizes = [block.shape for block in self]
+        if not sizes:
+            raise ValueError("the chunks hold no rows.")
+        return sum(rows for rows, _ in sizes), sizes[0][1]
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+        """At most ``n_rows`` rows, drawn uniformly without replacement, in one walk and the order of the rows.
+
+        All of them take no draw, so that a seed gives a model of few rows the same numbers wherever they come from.
+        """
+        chosen = _drawn(self.shape[0], n_rows, rng)
+        found, first = [], 0
+        for block in self:
+            inside = chosen[(chosen >= first) & (chosen < first + len(block))] - first
+            found.append(block[inside])
+            first += len(block)
+        return np.concatenate(found)
+
+
+class ArrayChunks(Chunks):
+    """An array, in memory or mapped from a file, walked in blocks that obey the memory budget."""
+
+    def __init__(self, array: np.ndarray):
+        if array.ndim != 2:
+            raise ValueError(f"rows must form a matrix, not an array of shape {array.shape}.")
+        self.array = array
+        super().__init__(self._blocks)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.array.shape[0], self.array.shape[1]
+
+    def _blocks(self) -> Iterator[np.ndarray]:
+        fitting = int(threads.working_bytes() / 8 / max(8 * self.array.shape[1], 1))
+        for rows in tiles.slices(len(self.array), max(1, min(BLOCK, fitting))):
+            yield np.asarray(self.array[rows])
+
+    def sample(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+        return check_array(self.array[_drawn(len(self.array), n_rows, rng)], dtype=[np.float64, np.float32])
+
+
+def _drawn(n: int, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    return np.arange(n) if n <= n_rows else np.sort(rng.choice(n, n_rows, replace=False))
+
+
+def is_streamed(X) -> bool:
+    """Whether rows come from a file or in chunks, and must not be copied whole."""
+    return isinstance(X, Chunks | np.memmap | str | os.PathLike)
+
+
+def as_chunks(X) -> Chunks:
+    """Chunks from what users type: ``Chunks``, an array or memmap, or the path of an .npy file."""
+    if isinstance(X, Chunks):
+        return X
+    return ArrayChunks(open_rows(X))
+
+
+def save(path: str | os.PathLike[str], blocks: Iterable[np.ndarray], shape: tuple[int, int], dtype) -> np.memmap:
+    """Blocks of rows as one .npy file, which appears when it is complete; returned as a memmap.
+
+    Every block is written as it comes, so that a full disk is an ``OSError``: pages of a memmap would end the process.
+    """
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    with written(path) as unfinished, unfinished.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for block in blocks:
+            file.write(np.ascontiguousarray(block, dtype=dtype).data)
+    return np.load(path, mmap_mode="r")
+
+
+def open_rows(X) -> np.ndarray:
+    """The array behind a path, mapped and not read; any other rows as they are."""
+    return np.load(Path(X), mmap_mode="r") if isinstance(X, str | os.PathLike) else X

@@ -1,0 +1,158 @@
+"""Delimited text: .csv, .tsv and .txt, with or without a header; an empty cell or line is a missing number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+import numpy as np
+
+from preimage.exceptions import DataFileError
+from preimage.io import arrow_text, dialect, tables
+from preimage.io.base import LARGE, Data, Form, Reading
+from preimage.io.columns import Columns, Pieces, all_columns, plain_values
+
+ARROW = 2**20  # bytes from which pyarrow reads a text, where it is installed
+
+
+def read(path: Path, reading: Reading) -> Data:
+    """Rows of a text file; a large one is read anew at every walk."""
+    return _read(str(path), lambda: path.open("rb"), path.stat().st_size, reading)
+
+
+def read_standard_input(reading: Reading) -> Data:
+    """Rows from standard input."""
+    content = sys.stdin.buffer.read()
+    return _read("standard input", lambda: io.BytesIO(content), len(content), reading)
+
+
+def check(path: Path, form: Form) -> None:
+    """Text holds everything."""
+
+
+def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
+    """Write the header, if there is one, and the rows with as few digits as tell them apart."""
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else form.text.delimiter
+    with path.open("w", encoding=form.text.encoding, newline="") as file:
+        _write(file, blocks, form, delimiter, form.text.decimal)
+
+
+def write_standard_output(blocks: Iterable[np.ndarray], form: Form) -> None:
+    """Write rows to standard output."""
+    _write(sys.stdout, blocks, form, ",", ".")
+
+
+def _write(file: TextIO, blocks: Iterable[np.ndarray], form: Form, delimiter: str, decimal: str) -> None:
+    table = form.as_table()
+    header = form.columns if table is None else table.names
+    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    for columns in all_columns(blocks, table):
+        if header:  # with the first rows, so that a command that fails before them writes nothing
+            writer.writerow(header)
+            header = None
+        writer.writerows(zip(*_texts(columns, table, decimal), strict=True))
+
+
+def _texts(columns: Sequence[np.ndarray | Pieces], table: Columns | None, decimal: str) -> Iterator[list[str]]:
+    whole = frozenset[int]() if table is None else table.whole
+    for place, column in enumerate(columns):
+        if not isinstance(column, np.ndarray):
+            yield [_text(value) for value in plain_values(column)]
+            continue
+        texts = column.astype(str).tolist()
+        if place in whole:
+            texts = [text.removesuffix(".0") for text in texts]
+        yield [text.replace(".", decimal) for text in texts] if decimal != "." else texts
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
+
+
+def _read(name: str, open_bytes: Callable[[], BinaryIO], size: int, reading: Reading) -> Data:
+    text = _Text(name, open_bytes, reading, size > ARROW)
+    large = size > LARGE // 4  # a number takes about twice as many bytes in memory, and more while it is read
+    return tables.tabled(text, reading, large=large, text=text.found.dialect)
+
+
+class _Text(tables.Records):
+    """Cells in lines of text, by the dialect that is found in the first of them."""
+
+    def __init__(self, name: str, open_bytes: Callable[[], BinaryIO], reading: Reading, by_arrow: bool):
+        self.name, self._open_bytes, self._by_arrow = name, open_bytes, by_arrow
+        self._encoding = reading.encoding or dialect.encoding(open_bytes)
+        try:
+            with self._opened() as file:
+                self.found = dialect.recognised(name, file, reading, self._encoding)
+        except csv.Error as error:
+            raise DataFileError(f"{name} is no table in text: {error}.") from error
+        super().__init__(name, self._lines, reading, self.found.dialect.decimal)
+
+    def blocks(self, numbers: Sequence[int], others: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
+        """Matrices and other columns; by pyarrow, as far as it is installed and understands the text."""
+        done = 0
+        if self._by_arrow:
+            first = self._first if self.names is not None else self._first - 1
+            try:
+                for matrix, kept in arrow_text.blocks(
+                    self._open_bytes, self.found, first, self.width, numbers, others, self._missing
+                ):
+                    yield matrix, kept
+                    done += len(matrix)
+                return
+            except arrow_text.NotUnderstood:
+                pass
+        for matrix, kept in super().blocks(numbers, others):
+            if done < len(matrix):
+                yield matrix[done:], [column[done:] for column in kept]
+            done = max(0, done - len(matrix))
+
+    def _lines(self) -> Iterator[tables.Line]:
+        """The number and the cells of every line, beginning with a header that stands in a comment."""
+        try:
+            with self._opened() as file:
+                for _ in range(self.found.skip):
+                    next(file)
+                named = [(self.found.skip, self.found.names)] if self.found.names else []
+                yield from _with_gaps(chain(named, self._parsed(file)))
+        except csv.Error as error:
+            raise DataFileError(f"{self.name} is no table in text: {error}.") from error
+
+    def _parsed(self, file: TextIO) -> Iterator[tables.Line]:
+        if self.found.dialect.delimiter == " ":
+            return enumerate(self.found.cells(file), self.found.skip + 1)  # type: ignore[arg-type]
+        reader: Any = self.found.cells(file)  # type: ignore[arg-type]
+        return ((reader.line_num + self.found.skip, cells) for cells in reader)
+
+    @contextmanager
+    def _opened(self) -> Iterator[TextIO]:
+        with io.TextIOWrapper(self._open_bytes(), encoding=self._encoding, newline="") as file:
+            try:
+                yield file
+            except UnicodeError as error:
+                told = "UTF-8" if self._encoding.startswith("utf-8") else self._encoding
+                raise DataFileError(
+                    f"{self.name} is no text in {told}: name its encoding by --encoding, such as cp1252."
+                ) from error
+
+
+def _with_gaps(lines: Iterable[tables.Line]) -> Iterator[tables.Line]:
+    """The lines of a table, where an empty one between others is a row of gaps."""
+    width, empty = 0, list[int]()
+    for number, cells in lines:
+        if len(cells) <= 1 and not "".join(cells).strip():
+            empty.append(number)
+            continue
+        yield from ((line, [""] * width) for line in empty if width)
+        width = width or len(cells)
+        empty.clear()
+        yield number, cells

@@ -1,0 +1,127 @@
+"""Model files: an .npz of arrays and a JSON header. No pickle in or out, and no code ever.
+
+    kpca.save("model.npz")
+    kpca = preimage.load("model.npz")
+
+``header.json`` holds the version of the format, the class, the library's version, the dtype and shape of every array,
+and the model as a tree (:mod:`preimage.io.models.tree`); ``0.npy``, ``1.npy``, … are its arrays.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from preimage import __version__
+from preimage.exceptions import ModelFileError
+from preimage.io.atomic import written
+from preimage.io.models import archive
+from preimage.io.models.tree import Decoder, Encoder, Words, is_plain
+
+__all__ = ["Persistent", "Summary", "describe", "load", "save"]
+
+FORMAT = "preimage model"
+VERSION = 1
+# From each older version of the format, the function that turns its header into the next version's.
+UPGRADES: dict[int, Callable[[dict], dict]] = {}
+
+
+class Persistent:
+    """An estimator that can be saved."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimator, fitted or not, to a model file, whole or not at all; :func:`preimage.load` reads it.
+
+        A file that is there is replaced. Functions, such as a callable kernel, are code and are refused.
+        """
+        save(self, path)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a model file says of itself: versions, the class, and its parameters and fitted attributes in words.
+
+    ``values`` holds those of them that JSON can hold as they are: numbers, truth values, text and lists of these.
+    """
+
+    version: int
+    library: str
+    name: str
+    parameters: dict[str, str]
+    fitted: dict[str, str]
+    values: dict[str, Any]
+
+
+def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+    """Write an estimator, or any other frozen object of this library, to a model file."""
+    encoder = Encoder()
+    tree = encoder.encode(model, type(model).__name__)
+    header = {"format": FORMAT, "version": VERSION, "library": __version__, "model": tree}
+    with written(path, overwrite=overwrite) as unfinished:
+        archive.write(unfinished, header, encoder.arrays)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The model in a file, as it was saved.
+
+    Only classes of this library are made, and only from plain numbers and names; sizes and shapes are checked before
+    anything is allocated.
+
+    Raises
+    ------
+    ModelFileError
+        The file is damaged, was made by a newer version, or is no model file.
+    """
+    with _opened(path) as (opened, header):
+        return Decoder(opened.arrays()).decode(header["model"])
+
+
+def describe(path: str | os.PathLike[str]) -> Summary:
+    """What is in a model file, from its header alone."""
+    with _opened(path) as (opened, header):
+        ((kind, (name, *parts)),) = header["model"].items()
+        if kind not in ("estimator", "object"):
+            raise ModelFileError("it holds no model.")
+        words = Words(opened.shapes)
+        parameters, *fitted = ({key: words.tell(node) for key, node in part.items()} for part in parts)
+        public = {key: text for key, text in fitted[0].items() if not key.startswith("_")} if fitted else {}
+        values = {key: node for part in parts for key, node in part.items() if is_plain(node)}
+        return Summary(header["version"], str(header["library"]), str(name), parameters, public, values)
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[archive.Archive, dict]]:
+    """A model file and its header in the present format; whatever goes wrong with either is a ModelFileError."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise ModelFileError(f"{os.fspath(path)} cannot be loaded: it is a device or a pipe, and no file.")
+    with open(path, "rb") as stream:
+        try:
+            with archive.opened(stream) as found:
+                yield found, _upgraded(found.header)
+        except ModelFileError as error:
+            raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from error
+        except Exception as error:  # damage can make any step of reading fail in any way
+            raise ModelFileError(
+                f"{os.fspath(path)} cannot be loaded: it is damaged, or no model file ({type(error).__name__})."
+            ) from error
+
+
+def _upgraded(header: dict) -> dict:
+    """The header in the present version of the format."""
+    if header.get("format") != FORMAT:
+        raise ModelFileError("it is no model file of this library.")
+    version = header.get("version")
+    if type(version) is not int or version < min([*UPGRADES, VERSION]):
+        raise ModelFileError(f"the version {version!r:.40} of its format is not known.")
+    if version > VERSION:
+        raise ModelFileError(
+            f"it was made by preimage {header.get('library')!r:.40}, and version {version} of its format is newer than "
+            f"the {VERSION} known here: update this library."
+        )
+    while header["version"] < VERSION:
+        version = header["version"]
+        header = UPGRADES[version](header) | {"version": version + 1}
+    return header

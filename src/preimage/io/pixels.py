@@ -1,0 +1,212 @@
+"""One image file as an array of pixels and back: by Pillow, and by tifffile for TIFF of types that Pillow has not."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preimage.exceptions import DataFileError
+from preimage.io.base import Pixels, needed
+
+TIFF = (".tif", ".tiff")
+LEVELS = {"uint8": 255, "uint16": 65535}  # types of grey levels, with white; other types hold numbers as they are
+MODES = {"L": "uint8", "RGB": "uint8", "I;16": "uint16", "I;16B": "uint16", "I": "int32", "F": "float32"}
+LOSSY = {"quality": 95, "subsampling": 0}  # of a JPEG
+TRANSPARENT = (".png", *TIFF)
+ORIENTATION, BITS, SAMPLE_FORMAT = 274, 258, 339  # tags of TIFF and EXIF
+UNSIGNED = 1
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The pixels of a file: (height, width) or (height, width, 3), several pages before that."""
+
+    array: np.ndarray
+    form: Pixels
+    several: bool = False
+
+    @property
+    def white(self) -> int:
+        """What to divide grey levels by."""
+        return LEVELS.get(self.form.dtype, 1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one page."""
+        return self.array.shape[1:] if self.several else self.array.shape
+
+
+def grey_levels(rows: np.ndarray) -> Pixels:
+    """How the numbers in rows stand for grey levels, by their type and size."""
+    name = rows.dtype.name
+    if name in LEVELS:
+        return Pixels(name, LEVELS[name])
+    some = np.asarray(rows[:: max(1, len(rows) // 1000)], dtype=float)
+    some = np.abs(some[np.isfinite(some)])
+    peak = np.percentile(some, 99) if some.size else 0.0
+    if peak <= (2 if name.startswith("float") and (some % 1).any() else 1):
+        return Pixels()
+    if (some % 1).any() or some.max() > LEVELS["uint16"]:
+        return Pixels(unit=None)
+    name = "uint8" if some.max() <= LEVELS["uint8"] else "uint16"
+    return Pixels(name, LEVELS[name])
+
+
+def check(path: Path, shape: tuple[int, ...], pixels: Pixels) -> None:
+    """Refuse, before any work, what a file with this ending cannot hold."""
+    needed("PIL.Image", str(path))
+    if len(shape) == 3 and shape[2] not in (1, 3):
+        raise DataFileError(f"{path}: an image has one channel or three, not {shape[2]}; write .npy.")
+    if pixels.unit is None:
+        raise DataFileError(f"{path}: images hold numbers in [0, 1]: divide these by their largest, or write .npy.")
+    ending, colour = path.suffix.lower(), len(shape) == 3 and shape[2] == 3
+    if pixels.dtype not in LEVELS and ending not in TIFF:
+        raise DataFileError(f"{path}: pixels of type {pixels.dtype} need .tif, .npy or .csv.")
+    if pixels.dtype == "uint16" and colour and ending == ".png":
+        raise DataFileError(f"{path}: colour of 16 bits needs .tif.")
+    if pixels.alpha is not None and ending not in TRANSPARENT:
+        raise DataFileError(f"{path} cannot hold the transparent parts of the image; write .png or .tif.")
+    if _needs_tifffile(pixels.dtype, colour) and ending in TIFF:
+        needed("tifffile", str(path))
+
+
+def encoded(values: np.ndarray, pixels: Pixels) -> np.ndarray:
+    """Numbers as pixels of a type, in which what is brighter than white is white."""
+    if pixels.dtype in LEVELS:
+        values = np.rint(np.clip(values / (pixels.unit or 1.0), 0, 1) * LEVELS[pixels.dtype])
+    elif np.dtype(pixels.dtype).kind in "iu":
+        limits = np.iinfo(pixels.dtype)
+        values = np.clip(np.rint(values), limits.min, limits.max)
+    return values.astype(pixels.dtype)
+
+
+def save(path: Path, pages: np.ndarray, pixels: Pixels) -> None:
+    """Write images of one file, an axis of pages before each."""
+    if pages.ndim == 4 and pages.shape[3] == 1:
+        pages = pages[..., 0]
+    if pixels.repeated:
+        pages = np.repeat(pages[..., None], 3, axis=3)
+    ending = path.suffix.lower()
+    if ending in TIFF and _needs_tifffile(pixels.dtype, pages.ndim == 4):
+        kind = "rgb" if pages.ndim == 4 else "minisblack"
+        needed("tifffile", str(path)).imwrite(path, pages if len(pages) > 1 else pages[0], photometric=kind)
+        return
+    image = needed("PIL.Image", str(path))
+    made = [image.fromarray(page) for page in pages]
+    if pixels.alpha is not None:
+        made[0].putalpha(image.fromarray(pixels.alpha))
+    options = dict(pixels.info) | (LOSSY if ending in (".jpg", ".jpeg") else {})
+    if len(made) > 1:
+        options |= {"save_all": True, "append_images": made[1:]}
+    made[0].save(path, **options)
+
+
+def load(file: Path) -> Picture:
+    """The pixels of an image file."""
+    image = needed("PIL.Image", str(file))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", image.DecompressionBombWarning)  # which Pillow gives when it opens a file
+        try:
+            with image.open(file) as opened:
+                if not _is_beyond_pillow(opened):
+                    return _by_pillow(opened, file)
+        except DataFileError:
+            raise
+        except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
+            raise DataFileError(f"{file} is too large an image to be trusted: {error}") from error
+        except Exception as error:  # a damaged image can make its decoder fail in any way
+            if file.suffix.lower() not in TIFF:
+                raise DataFileError(f"{file} is empty, damaged, or no image.") from error
+    return _by_tifffile(file)
+
+
+def _is_beyond_pillow(opened: Any) -> bool:
+    """Whether Pillow would change the pixels of a TIFF: halve colour of 16 bits, or wrap whole numbers of 32."""
+    if opened.format != "TIFF":
+        return False
+    bits, signs = opened.tag_v2.get(BITS, (8,)), opened.tag_v2.get(SAMPLE_FORMAT, (UNSIGNED,))
+    return (len(bits) > 1 and max(bits) > 8) or (max(bits) > 16 and UNSIGNED in signs)
+
+
+def _by_pillow(opened: Any, file: Path) -> Picture:
+    _refuse_deep_colour(opened, file)
+    count = getattr(opened, "n_frames", 1) if opened.format == "TIFF" else 1
+    if count == 1:
+        opened.load()
+        return _one(opened, file)
+    pages = []
+    for number in range(count):
+        opened.seek(number)
+        pages.append(_plain(opened.copy(), file))
+        if (pages[-1].mode, pages[-1].size) != (pages[0].mode, pages[0].size):
+            raise DataFileError(f"{file}: page {number + 1} is not like the first; save the pages as files.")
+    form = Pixels(MODES[pages[0].mode])
+    return Picture(np.stack([np.asarray(page, dtype=form.dtype) for page in pages]), form, several=True)
+
+
+def _one(opened: Any, file: Path) -> Picture:
+    ops = needed("PIL.ImageOps", str(file))
+    info = {key: opened.info[key] for key in ("dpi", "icc_profile") if key in opened.info}
+    turned = ops.exif_transpose(opened)
+    exif = turned.getexif()
+    exif.pop(ORIENTATION, None)  # the pixels are turned already
+    if len(exif) and opened.format in ("JPEG", "PNG"):
+        info["exif"] = exif.tobytes()
+    alpha = None
+    if turned.mode in ("RGBA", "LA", "PA") or "transparency" in turned.info:
+        turned = turned.convert("LA" if turned.mode == "LA" else "RGBA")
+        alpha = np.asarray(turned.getchannel("A"))
+        alpha = None if alpha.min() == 255 else alpha
+        turned = turned.convert("L" if turned.mode == "LA" else "RGB")
+    found = _plain(turned, file)
+    array = np.asarray(found, dtype=MODES[found.mode])  # also where the file has its bytes the other way round
+    repeated = array.ndim == 3 and bool((array == array[..., :1]).all())
+    form = Pixels(MODES[found.mode], alpha=alpha, repeated=repeated, info=info)
+    return Picture(array[..., 0] if repeated else array, form)
+
+
+def _plain(image: Any, file: Path) -> Any:
+    """The image in one of the modes that we know, if nothing is lost by it."""
+    if image.mode in MODES:
+        return image
+    if image.mode in ("1", "P", "CMYK", "YCbCr"):
+        return image.convert("L" if image.mode == "1" else "RGB")
+    raise DataFileError(f"{file} is an image of the kind {image.mode}; save it in grey or colour.")
+
+
+def _by_tifffile(file: Path) -> Picture:
+    tifffile = needed("tifffile", str(file))
+    try:
+        with tifffile.TiffFile(file) as opened:
+            pages = [_channels_last(page.asarray(), page.axes) for page in opened.pages]
+    except Exception as error:  # a damaged image can make its decoder fail in any way
+        raise DataFileError(f"{file} is empty, damaged, or no image.") from error
+    if len({(page.shape, page.dtype) for page in pages}) > 1:
+        raise DataFileError(f"{file} has pages that are not alike; save them as files.")
+    array = np.stack(pages)
+    if array.dtype.kind not in "fiu" or not (array.ndim == 3 or (array.ndim == 4 and array.shape[3] == 3)):
+        raise DataFileError(
+            f"{file} is an image of the kind {array.dtype} {array.shape[1:]}; save it in grey or colour."
+        )
+    form = Pixels(array.dtype.name)
+    return Picture(array, form, several=True) if len(array) > 1 else Picture(array[0], form)
+
+
+def _channels_last(page: np.ndarray, axes: str) -> np.ndarray:
+    return np.moveaxis(page, 0, -1) if axes == "SYX" else page
+
+
+def _needs_tifffile(dtype: str, colour: bool) -> bool:
+    return colour if dtype in MODES.values() and dtype != "uint8" else dtype not in MODES.values()
+
+
+def _refuse_deep_colour(image: Any, file: Path) -> None:
+    """Pillow would silently halve the depth of a colour PNG of 16 bits."""
+    if image.format == "PNG" and image.mode in ("RGB", "RGBA"):
+        with file.open("rb") as stream:
+            if stream.read(25)[24] == 16:
+                raise DataFileError(f"{file} is in colour of 16 bits, of which only 8 could be kept: save it as .tif.")

@@ -1,0 +1,135 @@
+"""Kernel machines of scikit-learn as predictors of our own, which can be compressed.
+
+>>> from sklearn.datasets import load_iris
+>>> from sklearn.svm import SVC
+>>> X, y = load_iris(return_X_y=True)
+>>> machine = from_sklearn(SVC().fit(X, y))
+>>> small = machine.compress(10)
+>>> small.expansion.points.shape, float((small.predict(X) == machine.predict(X)).mean()) > 0.98
+((10, 4), True)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from preimage.expansion import Expansion
+from preimage.kernels.sklearn_machines import read
+from preimage.reduced import reduced_set
+
+__all__ = ["Classifier", "Detector", "Machine", "Regressor", "from_sklearn"]
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """Functions fⱼ(x) = ⟨Ψⱼ, φ(x)⟩ + bⱼ.
+
+    Attributes
+    ----------
+    expansion : Expansion
+        The vectors Ψⱼ, which share their points.
+    intercepts : array
+        The bⱼ.
+    errors : array or None
+        After :meth:`compress`, the relative error of the vectors for every size, see
+        :class:`preimage.reduced.ReducedSet`.
+    """
+
+    expansion: Expansion
+    intercepts: np.ndarray
+    errors: np.ndarray | None = None
+
+    def compress(self, n_points: int, *, method="auto"):
+        """The same machine over ``n_points`` points, see :func:`preimage.reduced_set`."""
+        found = reduced_set(self.expansion, n_points, method=method)
+        return replace(self, expansion=found.expansion, errors=found.errors)
+
+    def values(self, X) -> np.ndarray:
+        """The functions at the rows of X, shape (rows, functions)."""
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        width = self.expansion.points.shape[1]
+        if X.shape[1] != width:
+            raise ValueError(f"X has {X.shape[1]} features, but this machine expects {width}.")
+        return self.expansion.inner(X).T + self.intercepts
+
+
+@dataclass(frozen=True, eq=False)
+class Regressor(Machine):
+    """Support vector, kernel ridge or Gaussian process regression."""
+
+    flat: bool = True
+
+    def predict(self, X) -> np.ndarray:
+        """The values, one column a target; flat where the model was fitted on a flat y."""
+        values = self.values(X)
+        return values[:, 0] if self.flat else values
+
+
+@dataclass(frozen=True, eq=False)
+class Detector(Machine):
+    """One-class support vector machine."""
+
+    def decision_function(self, X) -> np.ndarray:
+        """Signed distance to the boundary, positive for inliers."""
+        return self.values(X)[:, 0]
+
+    def predict(self, X) -> np.ndarray:
+        """1 for inliers, −1 for outliers."""
+        return np.where(self.decision_function(X) > 0, 1, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier(Machine):
+    """Support vector classification, one function a pair of classes.
+
+    ``shape`` is "ovr" or "ovo", scikit-learn's ``decision_function_shape``; ``break_ties`` is its option of that name.
+    """
+
+    classes: Any = ()
+    shape: str = "ovr"
+    break_ties: bool = False
+
+    def decision_function(self, X) -> np.ndarray:
+        """As scikit-learn's: flat for two classes, else one column a class ("ovr") or a pair of classes ("ovo")."""
+        values = self.values(X)
+        if len(self.classes) == 2:
+            return values[:, 0]
+        return self._votes(values, blurred=True) if self.shape == "ovr" else values
+
+    def predict(self, X) -> np.ndarray:
+        """The class that wins most of its pairs, the first of those that win equally many."""
+        if len(self.classes) == 2:
+            return self.classes[(self.values(X)[:, 0] > 0).astype(int)]
+        blurred = self.break_ties and self.shape == "ovr"
+        return self.classes[np.argmax(self._votes(self.values(X), blurred), axis=1)]
+
+    def _votes(self, values: np.ndarray, blurred: bool) -> np.ndarray:
+        """How many pairs each class wins; blurred, plus its summed margins squeezed into (−1/3, 1/3) to break ties."""
+        rows, classes = len(values), len(self.classes)
+        first, second = np.array(list(combinations(range(classes), 2))).T
+        winners = np.where(values > 0, first, second) + classes * np.arange(rows)[:, None]
+        votes = np.bincount(winners.ravel(), minlength=rows * classes).reshape(rows, classes)
+        if not blurred:
+            return votes
+        margins = values @ (np.eye(classes)[first] - np.eye(classes)[second])  # of each pair: +1, −1, else 0
+        return votes + margins / (3 * (np.abs(margins) + 1))
+
+
+def from_sklearn(model: Any) -> Machine:
+    """A fitted SVC, SVR, OneClassSVM, KernelRidge or GaussianProcessRegressor as a machine that can be compressed.
+
+    It predicts what the model predicts, and keeps its ``predict`` and, where there is one, its ``decision_function``.
+    """
+    dual = read(model)
+    expansion, intercepts = Expansion(dual.kernel, dual.points, dual.weights), np.asarray(dual.intercepts)
+    if hasattr(model, "classes_"):
+        return Classifier(expansion, intercepts, None, model.classes_, model.decision_function_shape, model.break_ties)
+    if hasattr(model, "offset_"):
+        return Detector(expansion, intercepts)
+    fitted = model.alpha_ if hasattr(model, "alpha_") else model.dual_coef_
+    return Regressor(expansion, intercepts, None, fitted.ndim == 1 or hasattr(model, "support_"))

@@ -1,0 +1,116 @@
+"""How many components stand out: parallel analysis by permutation.
+
+Permuting every column by itself keeps what each column is and breaks what columns have to do with each other. A
+component is real if its eigenvalue is larger than those of permuted data mostly are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from preimage.gram import threads
+from preimage.gram.operators import gram_operator
+from preimage.kernels import Kernel, Precomputed, scales
+
+__all__ = ["ParallelAnalysis", "parallel_analysis"]
+
+MOST_ROWS = 1000  # rows that are permuted; the components of more rows are found in a sample of them
+
+
+@dataclass(frozen=True, eq=False)
+class ParallelAnalysis:
+    """The number of components that stand out, and why.
+
+    Attributes
+    ----------
+    n_components : int
+        How many leading eigenvalues exceed their thresholds; 0 where none does.
+    eigenvalues : array of shape (k,)
+        Eigenvalues λₖ of the centred kernel matrix.
+    thresholds : array of shape (k,)
+        The curve Tₖ that they are held against.
+    """
+
+    n_components: int
+    eigenvalues: np.ndarray
+    thresholds: np.ndarray
+
+    @property
+    def excess(self) -> float:
+        """Σ(λₖ − Tₖ) over the components found: the larger, the better the kernel's scale fits the data."""
+        return float(np.sum((self.eigenvalues - self.thresholds)[: self.n_components]))
+
+
+def parallel_analysis(
+    X, kernel: Kernel, *, n_permutations: int = 19, quantile: float = 0.95, random_state: int | np.random.Generator = 0
+) -> ParallelAnalysis:
+    """Leading components whose eigenvalues exceed a quantile of those of column-wise permuted data.
+
+    With B permutations the threshold Tₖ is the ⌈quantile · (B + 1)⌉-th smallest of the k-th eigenvalues of the permuted
+    data's centred kernel matrices, so that for independent columns λ₁ > T₁ has the probability 1 − quantile, exactly
+    (a Monte-Carlo test); B of 19 is the least for 95 %. q is the number of leading λₖ > Tₖ.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (rows, d)
+        Of more than 1000 rows that many, evenly spaced, are taken: fewer rows find fewer of the weak components.
+    kernel : Kernel
+        A rule for its length scale is resolved on X.
+    n_permutations : int
+        B.
+    quantile : float
+        In (0, 1).
+    random_state : int or Generator
+        Where the permutations come from.
+
+    References
+    ----------
+    Horn (1965), for linear PCA; Jørgensen & Hansen (2012), "Model selection for Gaussian kernel PCA denoising", for the
+    kernel form.
+    """
+    _check(kernel, X, n_permutations, quantile)
+    rng, kernel = np.random.default_rng(random_state), scales.resolve(kernel, X)
+    X = scales.spread_rows(X, MOST_ROWS)
+    observed = _spectrum(kernel, X)
+    permuted = np.sort([_spectrum(kernel, permute_columns(X, rng)) for _ in range(n_permutations)], axis=0)
+    thresholds = permuted[min(ceil(quantile * (n_permutations + 1)), n_permutations) - 1]
+    # Beside the largest eigenvalue, round-off is no excess.
+    below = observed <= thresholds + 1e-10 * max(observed[0], 0)
+    return ParallelAnalysis(int(np.argmax(below)) if below.any() else len(observed), observed, thresholds)
+
+
+def permute_columns(X, rng: np.random.Generator):
+    """A copy whose columns are permuted independently of each other."""
+    if not sp.issparse(X):
+        return rng.permuted(X, axis=0)
+    columns = X.tocsc(copy=True)
+    for start, stop in zip(columns.indptr[:-1], columns.indptr[1:], strict=True):
+        columns.indices[start:stop] = rng.choice(X.shape[0], stop - start, replace=False)
+    columns.has_sorted_indices = False
+    columns.sort_indices()
+    return columns.tocsr()
+
+
+def _spectrum(kernel: Kernel, X) -> np.ndarray:
+    """All eigenvalues of the centred kernel matrix but the last, which centring makes 0; descending."""
+    operator, _ = gram_operator(kernel, X, center=True, storage="square")
+    with threads.single_threaded_blas():
+        values = scipy.linalg.eigvalsh(operator.dense(), overwrite_a=True, check_finite=False)
+    return values[:0:-1].astype(float)
+
+
+def _check(kernel: Kernel, X, n_permutations: int, quantile: float) -> None:
+    if isinstance(kernel, Precomputed):
+        raise ValueError(
+            "parallel analysis permutes the columns of the data, which a precomputed kernel matrix does not hold: give "
+            "the rows and a kernel, or a number of components."
+        )
+    if X.shape[0] < 2:
+        raise ValueError("parallel analysis needs at least 2 rows.")
+    if not 0 < quantile < 1 or n_permutations < 1:
+        raise ValueError("parallel analysis needs n_permutations ≥ 1 and a quantile between 0 and 1.")

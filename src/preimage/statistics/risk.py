@@ -1,0 +1,186 @@
+"""How far a map from noisy rows to clean ones is from the truth, without knowing the truth.
+
+A risk asks a question and judges the answer: ``ask(Y, rng)`` returns the rows that the map must answer, and what it
+returned is judged row by row. So that one batch of answers serves, whoever computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from preimage.gram import tiles
+from preimage.kernels.base import positive
+
+__all__ = ["Masked", "Question", "Risk", "RiskEstimate", "Sure", "masked_error", "sure"]
+
+Map = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Rows to be mapped, and how to turn what a map made of them into one error a noisy row."""
+
+    rows: np.ndarray
+    judge: Callable[[np.ndarray], np.ndarray]
+
+
+class Risk(Protocol):
+    """A way to judge a map; ``verb`` is what an estimator must do with the rows, "denoise" or "impute"."""
+
+    verb: str
+
+    def ask(self, Y: np.ndarray, rng: np.random.Generator) -> Question:
+        """What the map must answer for noisy rows Y."""
+
+
+@dataclass(frozen=True, eq=False)
+class RiskEstimate:
+    """The mean squared error of an entry as a risk sees it.
+
+    Attributes
+    ----------
+    value : float
+        The estimate; it may be negative where the error is small beside the noise.
+    standard_error : float
+        Of the value, from the differences between rows; NaN for a single row.
+    rows : array of shape (rows,)
+        The error of every row; single ones are noisy, their mean is what counts.
+    """
+
+    value: float
+    standard_error: float
+    rows: np.ndarray
+
+    @classmethod
+    def of(cls, rows: np.ndarray) -> RiskEstimate:
+        """From the errors of rows."""
+        error = float(rows.std(ddof=1) / np.sqrt(len(rows))) if len(rows) > 1 else float("nan")
+        return cls(float(rows.mean()), error, rows)
+
+
+@dataclass(frozen=True)
+class Sure:
+    """Stein's unbiased risk estimate by a random probe, for y = x + σε with Gaussian ε.
+
+        ‖f(y) − x‖²/d  ≈  ‖f(y) − y‖²/d − σ² + (2σ²/d) · bᵀ(f(y + hb) − f(y))/h,      b = ±1
+
+    unbiased up to O(h) for any f that does not know the noise of y: rows used to fit f are no judges of it.
+
+    Parameters
+    ----------
+    sigma : float
+        The noise's standard deviation; an error of 1 % in it is about 2σ²/100 in the risk, the same for all maps.
+    step : float
+        h as a fraction of σ. Maps that jump, as those by nearest neighbours do, are seen with less noise by a longer
+        step, smooth ones with less bias by a shorter.
+
+    References
+    ----------
+    Stein (1981); Ramani, Blu & Unser (2008), eq. 14, for the probe.
+    """
+
+    sigma: float
+    step: float = 0.2
+    verb = "denoise"
+
+    def __post_init__(self):
+        positive("sigma", self.sigma)
+        positive("step", self.step)
+
+    def ask(self, Y: np.ndarray, rng: np.random.Generator) -> Question:
+        """The rows, and the rows moved along b."""
+        h = self.step * self.sigma
+        # One draw a sign, so that the probes of a row do not depend on how the rows come in batches.
+        probe = np.where(rng.random(Y.shape) < 0.5, -1, 1).astype(Y.dtype)
+
+        return Question(np.concatenate([Y, Y + h * probe]), lambda answers: self.judge(Y, probe, answers))
+
+    def judge(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray, where: np.ndarray | bool = True):
+        """The risk of each row from what a map made of the rows Y and, after them, of the rows moved by h · probe.
+
+        ``where`` leaves entries out; it must not depend on their own noise.
+        """
+        still, moved = answers[: len(Y)], answers[len(Y) :]
+        divergence = probe * (moved - still) / (self.step * self.sigma)
+        entries = np.square(still - Y) + self.sigma**2 * (2 * divergence - 1)
+        return np.mean(entries, axis=tuple(range(1, Y.ndim)), dtype=float, where=where)
+
+
+@dataclass(frozen=True)
+class Masked:
+    """Entries are hidden, filled in by the map, and compared with what they were.
+
+    For noise of any law that is independent between entries this is the error of the map at unseen entries plus the
+    noise's variance, which is the same for all maps; so it orders them without knowing the noise.
+
+    Parameters
+    ----------
+    fraction : float
+        The share of entries that is hidden, at least one in every row.
+    """
+
+    fraction: float = 0.1
+    verb = "impute"
+
+    def __post_init__(self):
+        if not 0 < self.fraction < 1:
+            raise ValueError(f"the fraction of hidden entries must lie between 0 and 1, not {self.fraction!r}.")
+
+    def ask(self, Y: np.ndarray, rng: np.random.Generator) -> Question:
+        """The rows with NaN where entries are hidden."""
+        draws = rng.random(Y.shape)
+        hidden = draws < np.maximum(self.fraction, np.nextafter(draws.min(axis=1, keepdims=True), 1))
+        hidden[hidden.all(axis=1), 0] = Y.shape[1] == 1  # something is left to go by
+        count = hidden.sum(axis=1)
+
+        def judge(answers: np.ndarray) -> np.ndarray:
+            return np.sum(np.square(answers - Y), axis=1, where=hidden, dtype=float) / count
+
+        return Question(np.where(hidden, np.nan, Y), judge)
+
+
+def sure(function: Map, Y, sigma: float, *, step: float = 0.2, random_state: int = 0) -> RiskEstimate:
+    """The mean squared error of ``function`` as a denoiser, from noisy rows alone.
+
+    Parameters
+    ----------
+    function : callable
+        Maps noisy rows to clean ones, each row by itself. It must not have been fitted on these rows.
+    Y : array of shape (rows, d)
+        Noisy rows; they are worked on in batches.
+    sigma : float
+        Standard deviation of the noise, see :func:`preimage.selection.noise_level`.
+    step, random_state
+        The probe's length as a fraction of σ, and its seed. The result does not depend on the batches.
+    """
+    return estimate(Sure(sigma, step), function, Y, random_state=random_state)
+
+
+def masked_error(function: Map, X, *, fraction: float = 0.1, random_state: int = 0) -> RiskEstimate:
+    """The mean squared error at hidden entries of a ``function`` that fills NaN entries."""
+    return estimate(Masked(fraction), function, X, random_state=random_state)
+
+
+def estimate(risk: Risk, function: Map, Y, *, random_state: int = 0) -> RiskEstimate:
+    """A risk of any kind, batch by batch."""
+    Y, rng = _rows(Y), np.random.default_rng(random_state)
+    parts = []
+    for rows in _batches(Y):
+        question = risk.ask(Y[rows], rng)
+        parts.append(question.judge(np.asarray(function(question.rows))))
+    return RiskEstimate.of(np.concatenate(parts))
+
+
+def _batches(Y: np.ndarray) -> Iterator[slice]:
+    return tiles.row_blocks(len(Y), 8 * Y.itemsize * Y.shape[1])
+
+
+def _rows(Y) -> np.ndarray:
+    Y = np.asarray(Y)
+    if Y.ndim != 2 or not Y.size or Y.dtype.kind not in "fiub":
+        raise ValueError("a risk is taken over the rows of a matrix of real numbers.")
+    return Y if Y.dtype.kind == "f" else Y.astype(float)

@@ -1,0 +1,219 @@
+"""``preimage denoise`` on every kind of file, good and bad."""
+
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.io import wavfile
+
+from console import call, good, put, rows_of, run
+from helpers import rows
+from preimage import Denoiser, KernelPCA, io
+from preimage.datasets import load_digits
+from preimage.kernels import Gaussian
+from preimage.noise import GaussianNoise
+from preimage.preimages import Learned
+from preimage.statistics.noise_level import noise_level
+
+ROOT = Path(__file__).parents[2]
+DIGITS = load_digits().X
+CLEAN = DIGITS[1000:1150]
+NOISY = GaussianNoise(0.25)(CLEAN, 0)
+
+
+def error(found, clean=CLEAN):
+    return float(np.mean(np.square(np.asarray(found) - clean)))
+
+
+def photograph(side=48):
+    """A smooth picture with edges, in [0, 1]."""
+    y, x = np.mgrid[:side, :side] / side
+    return 0.5 + 0.25 * np.sin(9 * x) * np.cos(7 * y) + 0.2 * (np.hypot(x - 0.5, y - 0.5) < 0.3)
+
+
+# Rows
+
+
+@pytest.mark.parametrize("ending", [".npy", ".csv", ".parquet"])
+def test_rows_denoise_themselves(ending, tmp_path):
+    columns = tuple(f"pixel {number}" for number in range(64))
+    put(tmp_path / f"in{ending}", NOISY, columns)
+    facts = json.loads(good("denoise", tmp_path / f"in{ending}", "-o", tmp_path / f"out{ending}", "--json").stdout)
+    cleaned = rows_of(tmp_path / f"out{ending}")
+    assert (facts["method"], facts["examples"], facts["rows"]) == ("Denoiser", "noisy", 150)
+    np.testing.assert_allclose(cleaned, Denoiser(random_state=0).fit_transform(NOISY), atol=1e-6)
+    assert error(cleaned) < 0.6 * error(NOISY)
+    assert facts["removed"] == pytest.approx(np.sqrt(np.mean(np.square(NOISY - cleaned))), rel=1e-6)
+    assert io.read(tmp_path / f"out{ending}").form.columns == (None if ending == ".npy" else columns)
+
+
+def test_settings_hand_the_rows_to_one_kernel_pca(tmp_path):
+    np.save(tmp_path / "in.npy", NOISY)
+    np.save(tmp_path / "clean.npy", DIGITS[:300])
+    options = ["--train", tmp_path / "clean.npy", "--kernel", "gaussian:length_scale=2", "--components", 40]
+    good("denoise", tmp_path / "in.npy", "-o", tmp_path / "a.npy", *options)
+    kpca = KernelPCA(40, kernel=Gaussian(2), random_state=0).fit(DIGITS[:300])
+    np.testing.assert_allclose(np.load(tmp_path / "a.npy"), kpca.denoise(NOISY), atol=1e-9)
+    facts = json.loads(
+        good("denoise", tmp_path / "in.npy", "-o", tmp_path / "b.npy", *options, "--noise", 0.25, "--json").stdout
+    )
+    kpca = KernelPCA(40, kernel=Gaussian(2), preimage=Learned(noise=GaussianNoise(0.25)), random_state=0)
+    np.testing.assert_allclose(np.load(tmp_path / "b.npy"), kpca.fit(DIGITS[:300]).denoise(NOISY), atol=1e-9)
+    assert facts["method"] == "KernelPCA"
+    assert facts["noise"] == "GaussianNoise(sigma=0.25, clip=None)"
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_large_tables_are_cleaned_block_by_block(plain, tmp_path, monkeypatch):
+    np.save(tmp_path / "in.npy", NOISY)
+    monkeypatch.setattr("preimage.io.base.LARGE", 1000)
+    monkeypatch.setattr("preimage.io.base.BLOCK", 60)
+    np.save(tmp_path / "clean.npy", DIGITS[:300])
+    options = ["--components", 40, "--preimage", "learned"] if plain else []
+    monkeypatch.setattr("preimage.cli.cleaning.EXACT", 200)
+    monkeypatch.setattr("preimage.cli.cleaning.LANDMARKS", 150)
+    options += ["--train", tmp_path / "clean.npy", "--json"]
+    facts = json.loads(good("denoise", tmp_path / "in.npy", "-o", tmp_path / "out.npy", *options).stdout)
+    assert error(np.load(tmp_path / "out.npy")) < 0.6 * error(NOISY)
+    level = GaussianNoise(noise_level(NOISY).sigma)  # clean examples do not show it, the noisy rows do
+    assert (facts["examples"], facts["noise"]) == ("clean", "auto" if plain else repr(level))
+
+
+def test_a_folder_of_images_comes_out_as_one_through_the_console(tmp_path):
+    (tmp_path / "in").mkdir()
+    clean = 0.3 + 0.4 * CLEAN  # so that a file clips no noise
+    noisy = GaussianNoise(0.1)(clean, 0)
+    for number, row in enumerate(np.clip(noisy, 0, 1)):
+        Image.fromarray(np.rint(255 * row.reshape(8, 8)).astype(np.uint8)).save(tmp_path / "in" / f"{number:03d}.png")
+    done = run("denoise", tmp_path / "in", "-o", tmp_path / "out", "--report", tmp_path / "page.html")
+    assert done.returncode == 0, done.stderr
+    cleaned = rows_of(tmp_path / "out")
+    assert error(cleaned, clean) < 0.6 * error(noisy, clean)
+    assert sorted(os.listdir(tmp_path / "out")) == sorted(os.listdir(tmp_path / "in"))
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("data:image/png;base64,") == 1
+    assert "Denoiser(" in page
+    assert len(page) < 3e6
+
+
+# One image, one signal
+
+
+@pytest.mark.parametrize("kind", ["grey", "colour", "grey of 16 bits"])
+def test_one_image_is_denoised_alone(kind, tmp_path):
+    clean = photograph()
+    clean = np.stack([clean, clean.T, 1 - clean], axis=2) if kind == "colour" else clean
+    noisy = np.clip(GaussianNoise(0.1)(clean, 0), 0, 1)
+    depth, dtype = (65535, np.uint16) if kind == "grey of 16 bits" else (255, np.uint8)
+    Image.fromarray(np.rint(depth * noisy).astype(dtype)).save(tmp_path / "in.png")
+    good("denoise", tmp_path / "in.png", "-o", tmp_path / "out.png", "--report", tmp_path / "page.html")
+    with Image.open(tmp_path / "out.png") as image:
+        found = np.asarray(image)
+    assert found.dtype == dtype
+    assert 10 * np.log10(error(noisy, clean) / error(found / depth, clean)) > 4  # dB
+    assert "data:image/png" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.wav"])
+def test_one_signal_is_denoised_alone(name, tmp_path):
+    time = np.arange(2000) / 200
+    clean = 0.5 * np.sin(2 * np.pi * time) ** 7
+    noisy = GaussianNoise(0.1)(clean, 0)
+    if name == "in.wav":
+        wavfile.write(tmp_path / name, 200, np.rint(32767 * noisy).astype(np.int16))
+    else:
+        put(tmp_path / name, noisy[:, None], ("millivolt",))
+    out = tmp_path / name.replace("in", "out")
+    good("denoise", tmp_path / name, "-o", out, "--report", tmp_path / "page.html")
+    data = io.read(out)
+    assert (data.form.rate, data.form.columns) == ((200, None) if name == "in.wav" else (0, ("millivolt",)))
+    assert error(data.whole()[:, 0], clean) < 0.5 * error(noisy, clean)
+    assert "data:image/png" in (tmp_path / "page.html").read_text()
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [
+        (["-o", "there.npy"], 1, "exists already"),
+        (["-o", "folder"], 1, "these rows are no images"),
+        (["-o", "nowhere/x.npy"], 1, "does not exist"),
+        (["-o", "x.npy", "--report", "there.npy"], 1, "exists already"),
+        (["-o", "x.npy", "--report", "nowhere/page.html"], 1, "does not exist"),
+        (["-o", "x.npy", "--train", "no.npy"], 1, "no.npy does not exist"),
+        (["-o", "x.npy", "--train", "wide.npy"], 1, "in.npy has 64 columns, and the clean examples in wide.npy have 5"),
+        (["-o", "x.npy", "--shape", "3,3"], 1, "asks for 9 columns, and in.npy has 64"),
+        (["-o", "x.npy", "--shape", "tall"], 2, "'tall' is no shape"),
+        (["-o", "x.npy", "--noise", "pink:3"], 2, "unknown noise 'pink'"),
+        (["-o", "x.npy", "--noise", "much"], 2, "'much' is no number"),
+        (["-o", "x.npy", "--noise", "masking:3"], 2, "probability"),
+        (["-o", "x.npy", "--noise", "masking:0.3"], 2, "add --train"),
+        (["-o", "x.npy", "--noise", "0.1", "--preimage", "distance"], 2, "only --preimage learned"),
+        (["-o", "x.npy", "--components", "500"], 1, "more than the 150 rows"),
+        ([], 2, "Missing option '-o'"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence_and_leaves_nothing(options, code, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("in.npy", NOISY)
+    np.save("there.npy", NOISY)
+    np.save("wide.npy", rows(9, 5))
+    os.mkdir("folder")
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    done = call("denoise", "in.npy", *options)
+    assert done.exit_code == code
+    assert sentence in done.stderr.splitlines()[-1]
+    assert done.stdout == ""
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+def test_options_for_rows_are_refused_for_one_image(tmp_path):
+    Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "in.png")
+    for options, sentence in ((["--train", tmp_path / "in.png"], "--train needs rows"), (["--components", 3], "rows")):
+        done = call("denoise", tmp_path / "in.png", "-o", tmp_path / "out.png", *options)
+        assert done.exit_code == 2
+        assert sentence in done.stderr
+    assert os.listdir(tmp_path) == ["in.png"]
+
+
+def test_gaps_are_told_and_not_denoised(tmp_path):
+    np.save(tmp_path / "in.npy", np.where(NOISY > 0.9, np.nan, NOISY))
+    done = call("denoise", tmp_path / "in.npy", "-o", tmp_path / "out.npy")
+    assert done.exit_code == 1
+    assert "preimage impute" in done.stderr
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+@pytest.mark.parametrize("output", ["out.npy", "out"])
+def test_an_interruption_leaves_neither_output_nor_page(output, tmp_path, monkeypatch):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    np.save(tmp_path / "in.npy", NOISY)
+    monkeypatch.setattr(Denoiser, "fit_transform", interrupted)
+    options = ["--shape", "8,8", "--report", tmp_path / "page.html"]
+    done = call("denoise", tmp_path / "in.npy", "-o", tmp_path / output, *options)
+    assert done.exit_code == 130
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+def test_the_commands_of_the_guide_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    guide = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    for language, block in re.findall(r"^```(python|sh)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL):
+        if language == "python":
+            exec(block, {})
+        else:
+            for line in block.splitlines():
+                good(*shlex.split(line)[1:])
+    digits = DIGITS[500:700]
+    errors = [error(np.load(f"{name}.npy"), digits) for name in ("noisy", "cleaned", "plain", "better")]
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[1] > errors[3]

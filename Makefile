@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 PYTEST := $(BIN)/python -m pytest
-NUMERICAL := $(foreach room,eigen block_krylov decomposition kernel_pca landmarks features fourier operators tiles triangle \
-	kernels expansion preimages kernel_kmeans invertible denoising denoiser reproducible,tests/test_$(room).py)
+NUMERICAL := $(foreach room,kernels gram eigen features decomposition preimages invertible denoising estimators,tests/$(room)) \
+	tests/test_expansion.py tests/test_reproducible.py
 # Extra arguments go through: make test ARGS="-k kernels"
 ARGS ?=
 
@@ -51,12 +51,12 @@ lock:
 		--python-version 3.11 --extra dev $(ARGS) pyproject.toml --output-file requirements.lock
 	@! grep -n '://' requirements.lock
 
-$(READY): pyproject.toml requirements.lock
+$(READY): pyproject.toml papers/pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "use Python 3.11 or later: make PYTHON=python3.12")'
 	@echo "preparing $(VENV) (once; about a minute)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install --require-hashes --requirement requirements.lock
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(PIP) install --no-deps --no-build-isolation --editable . --editable papers
 	@touch $@
 
 clean:

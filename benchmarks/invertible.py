@@ -15,15 +15,15 @@ import resource
 import time
 
 import numpy as np
-from preimage_papers.gedon2023 import heartbeats
-from preimage_papers.gedon2023.methods import invertible, linear, supervised
-from preimage_papers.protocols import mse, snr
 
 from preimage import InvertibleKernelPCA
 from preimage.datasets import load_ecg, load_usps, s_curve
 from preimage.invertible.activations import Sine
 from preimage.kernels import Gaussian
 from preimage.kernels.scales import length_scale
+from preimage_papers.gedon2023 import heartbeats
+from preimage_papers.gedon2023.methods import invertible, linear, supervised
+from preimage_papers.protocols import mse, snr
 
 
 def decode(seeds):

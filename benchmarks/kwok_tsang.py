@@ -15,7 +15,6 @@ import time
 import warnings
 
 import numpy as np
-from preimage_papers.protocols import linear_oracle, oracle_codes, snr
 from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 from sklearn.kernel_ridge import KernelRidge
 
@@ -25,6 +24,7 @@ from preimage.exceptions import ConvergenceWarning
 from preimage.kernels import Gaussian, scales
 from preimage.noise import GaussianNoise, SaltAndPepper
 from preimage.preimages import Conformal, ConvexCombination, Distance, FixedPoint, Gradient, Learned, OneStep
+from preimage_papers.protocols import linear_oracle, oracle_codes, snr
 
 NOISES = {
     "G .25": GaussianNoise(0.25**0.5, clip=(0, 1)),

@@ -7,8 +7,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import preimage_papers
 import pytest
+from sklearn.decomposition import PCA
+
+import preimage_papers
+from preimage import KernelPCA, compat, decomposition
+from preimage.datasets import DatasetNotFound, half_circle, half_circle_distance, s_curve
+from preimage.kernels import Gaussian, Polynomial
+from preimage.report import Table
 from preimage_papers import Claim, Findings, Paper, Part, Plan, Verdict, grade
 from preimage_papers.claims import expected
 from preimage_papers.gedon2023.methods import filtered, invertible, supervised
@@ -18,12 +24,6 @@ from preimage_papers.protocols import oracle_codes, snr
 from preimage_papers.rivals import Autoencoder, Hebbian, KernelHebbian, LocalPCA, PrincipalCurve
 from preimage_papers.runs import Run, reproduce
 from preimage_papers.scholkopf1998 import recognition, toys
-from sklearn.decomposition import PCA
-
-from preimage import KernelPCA, compat, decomposition
-from preimage.datasets import DatasetNotFound, half_circle, half_circle_distance, s_curve
-from preimage.kernels import Gaussian, Polynomial
-from preimage.report import Table
 
 PREIMAGE = Path(sys.executable).with_name("preimage")
 

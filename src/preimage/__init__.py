@@ -31,27 +31,25 @@ _HOMES = {
     "reduced_set": "preimage.reduced",
 }
 _ROOMS = (
-    "activations",
     "compat",
     "datasets",
+    "decomposition",
     "denoising",
     "eigen",
     "estimators",
     "exceptions",
     "features",
+    "invertible",
+    "io",
     "kernels",
-    "landmarks",
-    "machines",
     "noise",
-    "persistence",
     "plot",
     "preimages",
     "progress",
     "reduced",
     "report",
-    "scales",
     "selection",
-    "tiles",
+    "statistics",
 )
 
 __all__ = [*_HOMES, *_ROOMS, "__version__"]

@@ -84,8 +84,8 @@ class Expansion(Batch):
     def from_sklearn(model: Any) -> Expansion:
         """The vectors of a fitted kernel machine of scikit-learn: SVC, SVR, OneClassSVM, KernelRidge, Gaussian process.
 
-        One vector a target, or a pair of classes in the order of :class:`preimage.kernels.sklearn_machines.Dual`; the intercepts are left
-        out (:func:`preimage.reduced.machines.from_sklearn` keeps them).
+        One vector per target, or per pair of classes in the order of :class:`preimage.kernels.sklearn_machines.Dual`.
+        The intercepts are left out (:func:`preimage.reduced.machines.from_sklearn` keeps them).
         """
         kernel, points, weights, _ = sklearn_machines.read(model)
         return Expansion(kernel, points, weights)

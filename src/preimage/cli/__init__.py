@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import entry_points
 
 import click
 
@@ -18,24 +19,39 @@ COMMANDS = {
     "impute": ("preimage.cli.impute", "Fill the gaps of rows by a model."),
     "score": ("preimage.cli.score", "How far rows lie from a model's subspace."),
     "inspect": ("preimage.cli.inspect", "What is in a model file."),
-    "reproduce": ("preimage_papers.command", "The papers, reproduced: published beside measured, with verdicts."),
 }
+# Commands of other distributions, found through the entry points of this group, and how to get those we know of.
+GROUP = "preimage.commands"
+ELSEWHERE = {"reproduce": ("preimage[papers]", "The papers, reproduced: published beside measured, with verdicts.")}
 
 
 class _Lazy(click.Group):
     """A group that imports a command when it is called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *sorted({*ELSEWHERE, *entry_points(group=GROUP).names})]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        return getattr(import_module(COMMANDS[name][0]), name)
+        if name in COMMANDS:
+            return getattr(import_module(COMMANDS[name][0]), name)
+        for found in entry_points(group=GROUP, name=name):
+            return found.load()
+        return _absent(name) if name in ELSEWHERE else None
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, purpose) for name, (_, purpose) in COMMANDS.items()])
+            formatter.write_dl([(name, purpose) for name, (_, purpose) in (COMMANDS | ELSEWHERE).items()])
+
+
+def _absent(name: str) -> click.Command:
+    """A command that says how to install itself, whatever it is given."""
+
+    def refuse() -> None:
+        raise click.ClickException(f'{name} comes in a package of its own: pip install "{ELSEWHERE[name][0]}".')
+
+    return click.Command(
+        name, callback=refuse, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+    )
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

@@ -30,7 +30,7 @@ from sklearn.base import BaseEstimator
 
 from preimage.exceptions import ModelFileError
 from preimage.io.models import randomness
-from preimage.io.models.classes import known_classes, name_of
+from preimage.io.models.classes import class_of, name_of
 
 FORMER = {"_prepared"}  # attributes that older files hold and models no longer have
 ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
@@ -268,7 +268,7 @@ def is_plain(node: Any) -> bool:
 
 
 def _class(name: Any) -> type:
-    found = known_classes().get(name) if isinstance(name, str) else None
+    found = class_of(name) if isinstance(name, str) else None
     if found is None:
         raise ModelFileError(f"it names the class {name!r:.80}, which is none of this library's models.")
     return found

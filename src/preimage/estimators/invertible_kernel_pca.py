@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from preimage.decomposition.explicit import Components
 from preimage.estimators import conventions
 from preimage.gram import threads, tiles
-from preimage.invertible.map import COPIES, Decoder, InvertibleMap
 from preimage.invertible.activations import as_activation
+from preimage.invertible.map import COPIES, Decoder, InvertibleMap
 from preimage.io.models import Persistent
 from preimage.kernels.base import is_number
 

@@ -183,6 +183,8 @@ def test_inspect_tells_what_is_in_a_file(model):
         "preimage": "auto",
         "center": True,
         "random_state": 0,
+        "copy_X": True,
+        "n_jobs": None,
     }
     words = good("inspect", model).stdout
     assert "KernelPCA" in words

@@ -124,10 +124,10 @@ def test_moments_of_parts_add_up():
     np.testing.assert_allclose(parts.trace, whole.trace)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("thread_count", [1, 3])
 @pytest.mark.parametrize("budget", [0.001, 0.2, 1024])
 def test_rows_shared_among_cores_have_the_moments_of_all(thread_count, budget, monkeypatch):
-    monkeypatch.setattr(threads, "n_threads", lambda: threads)
+    monkeypatch.setattr(threads, "n_threads", lambda: thread_count)
     monkeypatch.setattr(tiles, "TILE", 16)
     X = rows(300, 3) + 5
     features = NystromMap.on(Gaussian(1.0), X[:20])

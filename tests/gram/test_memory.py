@@ -78,7 +78,7 @@ def test_a_limit_of_the_process_is_obeyed():
     pytest.importorskip("resource")
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30,) * 2);"
-        "from preimage import memory; before = memory.free_memory(); taken = bytearray(2**30);"
+        "from preimage.gram import memory; before = memory.free_memory(); taken = bytearray(2**30);"
         "print(before / 2**30, (before - memory.free_memory()) / 2**30)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

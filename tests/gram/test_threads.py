@@ -71,7 +71,7 @@ def test_tasks_that_spread_theirs_do_it_in_their_own_thread_with_their_share(thr
         found = threads.spread(lambda _: (inner(0), threads.spread(inner, range(3))), range(20))
     for outer, inside in found:
         assert set(inside) == {outer}
-        assert outer[1] == 300 * 2**20 // threads
+        assert outer[1] == 300 * 2**20 // thread_count
 
 
 # Limits
@@ -127,7 +127,7 @@ def in_a_new_process(code, **variables):
     return done.stdout.split()
 
 
-COUNT = "from preimage import cores; print(threads.n_threads())"
+COUNT = "from preimage.gram import threads; print(threads.n_threads())"
 
 
 @pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT"])
@@ -145,7 +145,7 @@ def test_threads_follow_the_affinity_of_the_process():
 def test_workers_of_joblib_share_the_cores():
     code = """
         import joblib
-        from preimage import cores
+        from preimage.gram import threads
 
         if __name__ == "__main__":
             n = threads.n_threads()
@@ -232,7 +232,7 @@ def test_a_child_forked_while_a_thread_holds_blas_keeps_the_limit_and_works():
     code = """
         import os, threading
         from threadpoolctl import threadpool_info, threadpool_limits
-        from preimage import cores
+        from preimage.gram import threads
 
         def blas():
             return sorted({part["num_threads"] for part in threadpool_info() if part["user_api"] == "blas"})
@@ -265,7 +265,8 @@ def test_work_is_done_while_python_ends(when):
     code = f"""
         import atexit, threading, time
         import numpy as np
-        from preimage import KernelPCA, cores
+        from preimage import KernelPCA
+        from preimage.gram import threads
 
         X = np.random.default_rng(0).standard_normal((1500, 3))
         threads.n_threads = lambda: 2

@@ -5,7 +5,6 @@ import pytest
 from sklearn.decomposition import PCA
 
 from helpers import KERNELS, assert_same_codes, centring, prescribed, rotation, rows, sparse_rows
-from preimage import decomposition
 from preimage.decomposition import fit
 from preimage.eigen import BlockKrylov, Dense
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning

@@ -28,6 +28,7 @@ ROOMS = [
     "statistics",
     "io",
     "denoising",
+    "monitoring",
     "estimators",
     "selection",
     "compat",

@@ -55,6 +55,18 @@ def test_odd_images_are_told(run):
     assert worst["kernel PCA"] > worst["linear PCA"] > worst["isolation forest"]
 
 
+def test_unknown_classes_are_told_from_an_embedding(run):
+    text = run("novel_embeddings")
+    area = {
+        name: figure(text, f"{name:24} mean area under the curve")
+        for name in ("isolation forest", "local outlier factor", "one-class SVM", "monitor, both")
+    }
+    assert area["monitor, both"] > area["isolation forest"] + 0.2
+    assert area["monitor, both"] > area["one-class SVM"] + 0.2
+    assert area["monitor, both"] == pytest.approx(area["local outlier factor"], abs=0.03)
+    assert 3 < float(re.search(r"measured ([\d.]+) %", text)[1]) < 9  # 5 % are stated, and 300 rows set the limit
+
+
 def test_windows_of_a_signal_denoise_each_other(run):
     text = run("noisy_signal")
     assert figure(text, "noisy   ") == pytest.approx(0.89, abs=0.02)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from preimage.estimators import InvertibleKernelPCA as InvertibleKernelPCA
     from preimage.estimators import KernelKMeans as KernelKMeans
     from preimage.estimators import KernelPCA as KernelPCA
+    from preimage.estimators import Monitor as Monitor
     from preimage.expansion import Expansion as Expansion
     from preimage.io.chunks import Chunks as Chunks
     from preimage.io.models import load as load
@@ -26,6 +27,7 @@ _HOMES = {
     "InvertibleKernelPCA": "preimage.estimators",
     "KernelKMeans": "preimage.estimators",
     "KernelPCA": "preimage.estimators",
+    "Monitor": "preimage.estimators",
     "find_preimage": "preimage.preimages",
     "load": "preimage.io.models",
     "reduced_set": "preimage.reduced",
@@ -42,6 +44,7 @@ _ROOMS = (
     "invertible",
     "io",
     "kernels",
+    "monitoring",
     "noise",
     "plot",
     "preimages",

@@ -76,6 +76,14 @@ class DataFileWarning(PreimageWarning):
     """A data file was read or written in a way that is worth a look."""
 
 
+class FewRowsWarning(PreimageWarning):
+    """There are too few rows for what was asked of them."""
+
+
+class ConstantColumnWarning(PreimageWarning):
+    """A column never moved in the rows of a fit."""
+
+
 class ModelFileError(ValueError):
     """A model cannot be written to a file, or a file holds no model that can be trusted."""
 

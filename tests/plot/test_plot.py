@@ -6,8 +6,9 @@ from matplotlib import colors
 from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 
-from preimage import InvertibleKernelPCA, KernelKMeans, KernelPCA, plot, reduced_set
+from preimage import InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor, plot, reduced_set
 from preimage.datasets import half_circle, load_digits, three_clusters
+from preimage.exceptions import ConstantColumnWarning
 from preimage.kernels import Gaussian
 from preimage.plot.style import COLORS, LINES, MARKERS, style
 from preimage.selection import parallel_analysis
@@ -292,3 +293,40 @@ def test_given_axes_leave_pyplot_alone(model, plane):
     plot.components(plane[0], axes(1, 2))
     plot.images({"x": model.decomposition_.inputs}, (8, 8), axes(1, 8))
     assert not plt.get_fignums()
+
+
+@pytest.fixture(scope="module")
+def watched():
+    rng = np.random.default_rng(0)
+    normal = rng.standard_normal((150, 2)) @ rng.standard_normal((2, 5)) + 0.2 * rng.standard_normal((150, 5))
+    normal[:, 4] = 1.0
+    new = normal[:40].copy()
+    new[30:, 1] += 6
+    new[39, 4] = 2.0
+    with pytest.warns(ConstantColumnWarning):
+        return Monitor(KernelPCA(2, kernel="linear"), alpha=0.05).fit(normal), new
+
+
+def test_a_chart_shows_both_statistics_their_limits_and_the_alarms(watched):
+    monitor, new = watched
+    drawn = plot.chart(monitor, new, axes(2, 1), first=1)
+    found, limits = monitor.statistics(new), monitor.limits_
+    for ax, values, limit in zip(drawn, found, limits, strict=True):
+        curve, alarms, line = ax.lines
+        finite = np.isfinite(values)
+        np.testing.assert_allclose(curve.get_ydata()[finite], np.maximum(values, 1e-6 * limit)[finite])
+        np.testing.assert_array_equal(alarms.get_xdata(), 1 + np.flatnonzero(values > limit))
+        np.testing.assert_array_equal(line.get_ydata(), [limit, limit])
+    assert np.isfinite(drawn[1].lines[0].get_ydata()[39])  # the moved constant, at the top
+    assert drawn[1].lines[0].get_ydata().argmax() == 39
+
+
+def test_bars_are_contributions_with_the_largest_on_top(watched):
+    monitor, new = watched
+    ax = plot.contributions(monitor, new, 35, axes(), n_columns=3)
+    table = monitor.diagnose(new, rows=[35], n_columns=3)
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], table["contribution"])
+    assert [label.get_text() for label in ax.get_yticklabels()] == table["column"]
+    assert table["column"][0] == "x1"
+    assert ax.patches[0].get_y() > ax.patches[1].get_y()
+    assert plot.contributions(monitor, new, 39).get_yticklabels()[0].get_text() == "x4"

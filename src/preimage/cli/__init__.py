@@ -18,6 +18,7 @@ COMMANDS = {
     "reconstruct": ("preimage.cli.reconstruct", "What a model's components keep of rows."),
     "impute": ("preimage.cli.impute", "Fill the gaps of rows by a model."),
     "score": ("preimage.cli.score", "How far rows lie from a model's subspace."),
+    "monitor": ("preimage.cli.monitor", "List alarms of a process, and the sensor that explains each."),
     "inspect": ("preimage.cli.inspect", "What is in a model file."),
 }
 # Commands of other distributions, found through the entry points of this group, and how to get those we know of.

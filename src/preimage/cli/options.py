@@ -16,6 +16,7 @@ __all__ = [
     "DELIMITER",
     "ENCODING",
     "KERNEL",
+    "MEMORY",
     "METHOD",
     "NAMES",
     "NOISE",
@@ -105,6 +106,19 @@ class _Noise(_Typed):
         return getattr(noise, self.laws[kind or "gaussian"])(_number(number))
 
 
+class _Memory(_Typed):
+    name = "ewma[:weight]|cusum[:slack]"
+
+    def read(self, text: str) -> Any:
+        from preimage.monitoring import CUSUM, EWMA
+
+        kind, _, number = text.partition(":")
+        known: dict[str, Any] = {"ewma": EWMA, "cusum": CUSUM}
+        if kind not in known:
+            raise ValueError(f"{text!r} is no memory; write ewma or cusum, or with a number, such as ewma:0.2.")
+        return known[kind](_number(number)) if number else known[kind]()
+
+
 class _Shape(_Typed):
     name = "H,W[,C]"
 
@@ -144,7 +158,7 @@ class _Encoding(_Typed):
 
 NAMES, DELIMITER, ENCODING = _Names(), _Delimiter(), _Encoding()
 KERNEL, METHOD, COMPONENTS = _Kernel(), _Method(), _Components()
-APPROXIMATION, NOISE, SHAPE = _Approximation(), _Noise(), _Shape()
+APPROXIMATION, MEMORY, NOISE, SHAPE = _Approximation(), _Memory(), _Noise(), _Shape()
 
 
 def n_components(typed: Any) -> Any:

@@ -4,10 +4,12 @@ from preimage.datasets.real import (
     Beats,
     DatasetNotFound,
     Images,
+    Runs,
     load_digits,
     load_ecg,
     load_mitbih,
     load_mnist,
+    load_tennessee_eastman,
     load_usps,
 )
 from preimage.datasets.split import Split
@@ -30,6 +32,7 @@ __all__ = [
     "Curve",
     "DatasetNotFound",
     "Images",
+    "Runs",
     "Split",
     "eleven_gaussians",
     "half_circle",
@@ -38,6 +41,7 @@ __all__ = [
     "load_ecg",
     "load_mitbih",
     "load_mnist",
+    "load_tennessee_eastman",
     "load_usps",
     "parabola",
     "s_curve",

@@ -42,6 +42,19 @@ class Beats(NamedTuple):
     """Samples a second; None where beats were stretched to a common length."""
 
 
+class Runs(NamedTuple):
+    """Runs of a process, in time order."""
+
+    normal: Array
+    """Rows of normal operation."""
+    faulty: dict[int, Array]
+    """Rows of a run with each fault, by its number."""
+    onset: int
+    """The first row of a faulty run at which the fault is in; 0 where it is from the beginning."""
+    columns: tuple[str, ...]
+    """Names of the measured (XMEAS) and manipulated (XMV) variables."""
+
+
 class DatasetNotFound(FileNotFoundError):
     """A dataset is neither on this machine nor downloadable; the message says how to get it."""
 
@@ -97,6 +110,25 @@ def load_mitbih() -> Beats:
     Each beat is the window [−0.3, 0.5) s around its R peak, 288 samples in mV, with its baseline left in.
     """
     return Beats(_MITBIH.load()["beats"], peak=108, rate=360.0)
+
+
+def load_tennessee_eastman() -> Split[Runs]:
+    """The Tennessee Eastman process: a simulated chemical plant, 52 variables every three minutes, 21 faults.
+
+    The training runs have 500 normal rows, and 480 with each fault from the beginning; the test runs have 960 rows, and
+    the fault enters at row 160. Faults 3, 9 and 15 are known to be hardly visible.
+
+    References
+    ----------
+    Downs & Vogel (1993), "A plant-wide industrial process control problem"; the runs are those of Chiang, Russell &
+    Braatz (2001).
+    """
+    arrays = _TENNESSEE_EASTMAN.load()
+    train, test = (
+        Runs(arrays[f"d00{end}"], {fault: arrays[f"d{fault:02d}{end}"] for fault in _FAULTS}, onset, _VARIABLES)
+        for end, onset in (("", 0), ("_te", 160))
+    )
+    return Split(train, test)
 
 
 def _images(arrays: Mapping[str, Array], shape: tuple[int, int]) -> Split[Images]:
@@ -233,5 +265,22 @@ _MITBIH = _Source(
         "With the package wfdb and a network, wfdb.rdrecord('100', pn_dir='mitdb') reads the record and "
         "wfdb.rdann('100', 'atr', pn_dir='mitdb') its beats: cut the beats marked N from lead MLII, "
         "[-0.3, 0.5) s around each mark."
+    ),
+)
+_FAULTS = range(1, 22)
+_VARIABLES = (*(f"XMEAS({number})" for number in range(1, 42)), *(f"XMV({number})" for number in range(1, 12)))
+_RUNS: dict[str, tuple[int, ...]] = {
+    f"d{fault:02d}{end}": ((500 if fault == 0 else 480) if not end else 960, 52)
+    for fault in range(22)
+    for end in ("", "_te")
+}
+_TENNESSEE_EASTMAN = _Source(
+    title="the runs of the Tennessee Eastman process",
+    file="tennessee_eastman.npz",
+    shapes=_RUNS,
+    ranges=dict.fromkeys(_RUNS, (-1e5, 1e5)),
+    advice=(
+        "The runs are in the public repository camaramm/tennessee-eastman-profBraatz on GitHub, d00.dat to d21_te.dat, "
+        "one row a sample here (d00.dat is transposed there)."
     ),
 )

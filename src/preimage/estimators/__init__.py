@@ -4,5 +4,6 @@ from preimage.estimators.denoiser import Denoiser
 from preimage.estimators.invertible_kernel_pca import InvertibleKernelPCA
 from preimage.estimators.kernel_kmeans import KernelKMeans
 from preimage.estimators.kernel_pca import KernelPCA
+from preimage.estimators.monitor import Monitor
 
-__all__ = ["Denoiser", "InvertibleKernelPCA", "KernelKMeans", "KernelPCA"]
+__all__ = ["Denoiser", "InvertibleKernelPCA", "KernelKMeans", "KernelPCA", "Monitor"]

@@ -47,9 +47,11 @@ class NestedParameters(BaseEstimator):
         super().set_params(**{name: value for name, value in params.items() if "__" not in name})
         for name, value in params.items():
             head, separator, tail = name.partition("__")
-            if separator and head not in self._objects:
+            if separator and hasattr(getattr(self, head, None), "set_params"):
+                getattr(self, head).set_params(**{tail: value})
+            elif separator and head not in self._objects:
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}.")
-            if separator:
+            elif separator:
                 setattr(self, head, _replaced(self._object(head), tail, value, name))
         return self
 

@@ -33,6 +33,30 @@ def read_standard_input(reading: Reading) -> Data:
     return _read("standard input", lambda: io.BytesIO(content), len(content), reading)
 
 
+def rows_as_they_come(file: TextIO, width: int) -> Iterator[np.ndarray | None]:
+    """Rows of ``width`` numbers from lines as they are written, gaps as NaN; None for a line that is no such row.
+
+    A first line of names is passed over.
+    """
+    first = True
+    for line in file:
+        if not line.strip():
+            continue
+        cells = _cells_of(line.removeprefix("\ufeff") if first else line, width)
+        header, first = first and len(cells) == width and _is_header(cells), False
+        if header:
+            continue
+        values = [_number(cell) for cell in cells]
+        yield None if len(values) != width or None in values else np.array(values, dtype=float)
+
+
+def _cells_of(line: str, width: int) -> list[str]:
+    """The cells of a line, by the delimiter that makes as many as there should be."""
+    split = {mark: line.split() if mark == " " else line.split(mark) for mark in DELIMITERS}
+    found = next((cells for cells in split.values() if len(cells) == width), split[","])
+    return [cell.strip().strip('"') for cell in found]
+
+
 def check(path: Path, form: Form) -> None:
     """Text holds everything."""
 

@@ -5,13 +5,16 @@ Colours are those that colour-blind people can tell apart (Okabe & Ito 2008; civ
 said by markers and line styles.
 """
 
+from preimage.plot.charts import chart, contributions
 from preimage.plot.curves import convergence, reduced_set, scree, selection
 from preimage.plot.grids import eigenvectors, images, signals
 from preimage.plot.planes import codes, components
 
 __all__ = [
+    "chart",
     "codes",
     "components",
+    "contributions",
     "convergence",
     "eigenvectors",
     "images",

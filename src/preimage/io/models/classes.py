@@ -25,6 +25,7 @@ ROOMS = (
     "preimages",
     "reduced",
     "denoising",
+    "monitoring",
     "estimators",
     "compat",
 )

@@ -1,0 +1,72 @@
+"""Images of classes that a network was never shown, told from its embedding, at a stated false-alarm rate.
+
+A small network learns seven of the ten digits. The activations of its hidden layer, brought to unit length, are the
+embedding; kernel PCA of them with a Gaussian kernel on landmarks says how far an image lies from what the network
+knows (the recipe of Fang et al. 2024, "Kernel PCA for out-of-distribution detection").
+
+python examples/novel_embeddings.py
+"""
+
+import warnings
+
+import numpy as np
+from sklearn.ensemble import IsolationForest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import OneClassSVM
+
+from preimage import KernelPCA, Monitor
+from preimage.datasets import load_digits
+
+UNKNOWN = ((7, 8, 9), (0, 1, 2), (3, 4, 5))  # classes that the network is not shown, in three trials
+ALPHA = 0.05
+
+
+def main():
+    areas, rates = {}, []
+    for unknown in UNKNOWN:
+        train, held_out, new, odd = embedded(unknown)
+        scores, alarms = novelties(train, held_out, new)
+        rates.append(alarms[~odd].mean())
+        for name, score in scores.items():
+            areas.setdefault(name, []).append(roc_auc_score(odd, score))
+    for name, found in areas.items():
+        print(f"{name:24} mean area under the curve {np.mean(found):.4f}, worst trial {np.min(found):.4f}")
+    print(f"false alarms stated {100 * ALPHA:.1f} %, measured {100 * np.mean(rates):.1f} %")
+
+
+def embedded(unknown):
+    """Embeddings to fit on, to set limits by and to judge, and which of the last show an unknown digit."""
+    digits, rng = load_digits(), np.random.default_rng(0)
+    strange = np.isin(digits.y, unknown)
+    known = rng.permutation(np.flatnonzero(~strange))
+    taught, train, held_out, rest = np.split(known, [400, 700, 1000])
+    network = MLPClassifier(64, max_iter=200, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        network.fit(digits.X[taught], digits.y[taught])
+    new = np.concatenate([rest, np.flatnonzero(strange)])
+    hidden = np.maximum(digits.X @ network.coefs_[0] + network.intercepts_[0], 0)
+    hidden /= np.linalg.norm(hidden, axis=1, keepdims=True)
+    return hidden[train], hidden[held_out], hidden[new], strange[new]
+
+
+def novelties(train, held_out, new):
+    """The larger, the less a row is like the training rows; and which rows the monitor alarms at."""
+    model = KernelPCA(0.9, kernel="gaussian", approximation=200, random_state=0).fit(train)
+    monitor = Monitor(model, alpha=ALPHA, limits="held_out").fit(held_out)
+    both = np.concatenate([train, held_out])  # the others may fit on all of them
+    scores = {
+        "isolation forest": -IsolationForest(random_state=0).fit(both).score_samples(new),
+        "local outlier factor": -LocalOutlierFactor(novelty=True).fit(both).score_samples(new),
+        "one-class SVM": -OneClassSVM().fit(both).score_samples(new),
+        "monitor, both": -monitor.score_samples(new),
+        "monitor, SPE alone": monitor.statistics(new).SPE,
+    }
+    return scores, monitor.predict(new) == -1
+
+
+if __name__ == "__main__":
+    main()

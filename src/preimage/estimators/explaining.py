@@ -1,0 +1,104 @@
+"""Which sensor it was: what a fitted monitor can say of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from preimage.monitoring import contributions
+from preimage.monitoring.calibration import Calibration
+from preimage.monitoring.judge import Judge
+from preimage.monitoring.stream import Stream
+
+
+class ExplainingMixin:
+    """Contributions, expected readings and diagnoses for an estimator with a ``judge_`` and a ``calibration_``."""
+
+    judge_: Judge
+    calibration_: Calibration
+    n_features_in_: int
+    stream: Callable[[], Stream]
+    _checked: Callable[[Any], np.ndarray]
+
+    def contributions(self, X, *, of="both", form="reconstruction", rows=None) -> np.ndarray:
+        """What every column contributes to the statistics of the rows of a run, shape (rows, d).
+
+        Parameters
+        ----------
+        X : array of shape (rows, d)
+            In time order.
+        of : "both", "T2" or "SPE"
+            "both" is their sum, each divided by its classical limit.
+        form : "reconstruction" or "derivative"
+            By how much the statistic would fall if this sensor alone were set right (Alcala & Qin 2009), or its
+            derivative, per standard deviation of the column. The first names the sensor; the second is cheap.
+        rows : sequence of int, optional
+            The rows asked for; all where it is None.
+        """
+        features, moved = self._features(X, rows)
+        weights = self._weighted(of)
+        if form == "derivative":
+            return contributions.sensitivities(self.judge_, features, weights)
+        if form != "reconstruction":
+            raise ValueError(f'form must be "reconstruction" or "derivative", not {form!r}.')
+        return np.where(moved, np.inf, contributions.correct(self.judge_, features, weights).contributions)
+
+    def reconstruct(self, X) -> np.ndarray:
+        """What the sensors should read: the rows brought to the subspace and back, in their own units.
+
+        With an EWMA, the averages of the rows are.
+        """
+        features, _ = self._features(X, None)
+        back = self.judge_.model.denoise(features, outlier_scale="auto")
+        return self.judge_.scaling.undo(back[:, : self.n_features_in_])
+
+    def diagnose(self, X, *, rows=None, n_columns=5) -> dict[str, list]:
+        """Which sensors explain the alarms: for every row, its columns with the largest contributions.
+
+        Parameters
+        ----------
+        X : array of shape (rows, d)
+            A run in time order.
+        rows : sequence of int, optional
+            The rows asked for; those with an alarm where it is None.
+        n_columns : int
+            How many columns of each.
+
+        Returns
+        -------
+        table : dict of lists, as ``pandas.DataFrame`` takes it
+            ``row``, ``column``, ``contribution``, ``reading``, and ``expected``: what this sensor would read if all
+            others are right. With an EWMA, readings are averages.
+        """
+        run, X = self.stream(), self._checked(X)
+        alarms = self.calibration_.reference.index(run.extend(X)) > 1
+        rows = np.flatnonzero(alarms) if rows is None else np.asarray(rows, dtype=int)
+        table: dict[str, list] = {name: [] for name in ("row", "column", "contribution", "reading", "expected")}
+        for row, *parts in zip(rows, *run.explain(rows), strict=True):
+            for column in np.argsort(-parts[0], kind="stable")[:n_columns]:
+                told = (int(row), self.columns_[column], *(float(part[column]) for part in parts))
+                for name, value in zip(table, told, strict=True):
+                    table[name].append(value)
+        return table
+
+    @property
+    def columns_(self) -> list[str]:
+        """The names of the columns, x0, x1, … where they have none."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{number}" for number in range(self.n_features_in_)] if names is None else [str(n) for n in names]
+
+    def _features(self, X, rows: Sequence[int] | np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of a run with their past, and where constants have moved."""
+        X = self._checked(X)
+        chosen = slice(None) if rows is None else np.asarray(rows)
+        return self.judge_.past(X)[chosen], self.judge_.scaling.moved(X[chosen])
+
+    def _weighted(self, of: str) -> np.ndarray:
+        wanted = {"both": (1, 1), "T2": (1, 0), "SPE": (0, 1)}
+        if of not in wanted:
+            raise ValueError(f'of must be "both", "T2" or "SPE", not {of!r}.')
+        return np.array(wanted[of], dtype=float) / (self.calibration_.scales if of == "both" else 1)

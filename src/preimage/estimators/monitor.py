@@ -1,0 +1,263 @@
+"""``Monitor``: the estimator."""
+
+from __future__ import annotations
+
+import warnings
+from copy import copy
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import OutlierMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from preimage import kernels
+from preimage.estimators import conventions
+from preimage.estimators.explaining import ExplainingMixin
+from preimage.estimators.kernel_pca import KernelPCA
+from preimage.exceptions import ConstantColumnWarning, FewRowsWarning, NothingFilteredWarning, PreimageWarning
+from preimage.io.models import Persistent
+from preimage.kernels import Gaussian, Kernel, Linear, Precomputed
+from preimage.kernels.base import is_number
+from preimage.monitoring import Statistics, choice, judge, stream
+from preimage.monitoring.calibration import calibrate
+from preimage.monitoring.judge import Judge
+from preimage.monitoring.limits import as_limits
+from preimage.monitoring.memory import as_memory
+from preimage.monitoring.scaling import Scaling
+
+EXACT, LANDMARKS = 5000, 1000  # rows up to which a chosen model is exact, and landmarks beyond
+FEWEST = 4  # rows
+
+
+class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParameters):
+    """Control charts of a process by kernel PCA: T² and SPE, limits that keep what they state, and which sensor it was.
+
+    It is fitted on rows of normal operation in time order, and scales the columns itself.
+
+    Parameters
+    ----------
+    model : KernelPCA, kernel, name of a kernel, a sequence of kernels, or None
+        A ``KernelPCA`` is taken with its settings, and fitted anew on the scaled columns, so that a length scale given
+        as a number is one of standard deviations. Of kernels, the one is taken that finds most of
+        the faults planted in normal rows, with the scale (where a kernel has none) and the number of components that
+        do; None tries the linear and the Gaussian one.
+    alpha : float
+        The rate of false alarms, both statistics together.
+    limits : name or object
+        Where limits come from: "cross" leaves out blocks of rows in turn (:class:`preimage.monitoring.Cross`), "kde"
+        does the same and smooths, "split" keeps the last rows for the limits, "held_out" takes a fitted model and lets
+        the rows given to ``fit`` set the limits only, "training" takes the rows of the fit themselves.
+    lags : int
+        How many earlier rows are put beside each (dynamic PCA).
+    memory : None, "ewma", "cusum" or object
+        For small faults that last: see :mod:`preimage.monitoring.memory`.
+    random_state : int, RandomState, Generator or None
+        Where planted faults, solvers and approximations take their random numbers from.
+
+    Attributes
+    ----------
+    model_ : KernelPCA
+        The model of all normal rows, scaled.
+    limits_ : Statistics
+        The limits of T² and SPE, which together are crossed at the rate alpha.
+    run_length_ : float
+        Average run length: rows from one false alarm to the next among the normal rows, consecutive ones counted once.
+    choice_ : list of Setting
+        What was tried, best first; empty where a model was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Monitor
+    >>> rng = np.random.default_rng(0)
+    >>> normal = rng.standard_normal((500, 3)) @ rng.standard_normal((3, 6)) + 0.1 * rng.standard_normal((500, 6))
+    >>> monitor = Monitor("linear", random_state=0).fit(normal[:400])
+    >>> new = normal[400:].copy()
+    >>> new[50:, 2] += 2  # a sensor is off
+    >>> bool(monitor.predict(new)[50:].max() == -1)
+    True
+    >>> monitor.diagnose(new, rows=[50])["column"][0]
+    'x2'
+    """
+
+    _objects = {"limits": as_limits, "memory": as_memory}
+
+    def __init__(self, model=None, *, alpha=0.01, limits="cross", lags=0, memory=None, random_state=None):
+        self.model = model
+        self.alpha = alpha
+        self.limits = limits
+        self.lags = lags
+        self.memory = memory
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Learn what is normal from rows of normal operation, in time order."""
+        with conventions.unchanged_on_failure(self):
+            X = validate_data(self, X, dtype=np.float64, ensure_min_samples=FEWEST)
+            self._check(X)
+            if as_limits(self.limits).fits:
+                self._fit(X)
+            else:
+                self._adopt_fitted(X)
+            self.offset_ = -1.0
+        return self
+
+    def statistics(self, X) -> Statistics:
+        """T² and SPE of the rows of a run in time order, or the sums that a CUSUM makes of them."""
+        return Statistics(*self._values(X).T)
+
+    def score_samples(self, X) -> np.ndarray:
+        """Minus max(T²/limit, SPE/limit): below −1 in an alarm."""
+        values = self._values(X)
+        return -self.calibration_.reference.index(values)
+
+    def decision_function(self, X) -> np.ndarray:
+        """1 − max(T²/limit, SPE/limit): negative in an alarm."""
+        scores = self.score_samples(X)
+        return scores - self.offset_
+
+    def predict(self, X) -> np.ndarray:
+        """−1 in an alarm, +1 else."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def p_values(self, X) -> np.ndarray:
+        """How rare rows as odd as these are in normal operation: the share of normal rows with at least that index.
+
+        With ``limits="split"`` and rows in any order they are conformal: P(p ≤ a) ≤ a for every a.
+        """
+        scores = self.score_samples(X)
+        return self.calibration_.reference.p_values(-scores)
+
+    def stream(self) -> stream.Stream:
+        """A run that is judged row by row, ``stream.update(row)``; its memory does not grow."""
+        check_is_fitted(self)
+        return stream.Stream(self.judge_, self.calibration_)
+
+    def compress(self, n_points, X, *, method="auto") -> Monitor:
+        """A fitted copy whose model has ``n_points`` points, and judges rows sooner; see ``KernelPCA.compress``.
+
+        Its limits are set anew, from the normal rows X, by models that are compressed alike.
+        """
+        small, X, memory = copy(self), self._checked(X), self.judge_.memory
+        model = self.model_.compress(n_points, method=method)
+        small.judge_ = Judge(self.judge_.scaling, model, self.judge_.variances, self.lags, memory)
+        small._calibrate(X, lambda rows: self._refit(rows).compress(n_points, method=method))
+        return small
+
+    @property
+    def model_(self) -> KernelPCA:
+        """The model of all normal rows, scaled."""
+        check_is_fitted(self)
+        return self.judge_.model
+
+    @property
+    def limits_(self) -> Statistics:
+        """The limits of T² and SPE."""
+        check_is_fitted(self)
+        return Statistics(*(float(limit) for limit in self.calibration_.reference.limits))
+
+    @property
+    def run_length_(self) -> float:
+        """Normal rows from one false alarm to the next."""
+        check_is_fitted(self)
+        return self.calibration_.run_length
+
+    def _check(self, X: np.ndarray) -> None:
+        if not is_number(self.alpha) or not 0 < self.alpha < 1:
+            raise ValueError(f"alpha must lie between 0 and 1, not {self.alpha!r}.")
+        if not isinstance(self.lags, int | np.integer) or self.lags < 0:
+            raise ValueError(f"lags must be a whole number of at least 0, not {self.lags!r}.")
+        if len(X) < FEWEST * (self.lags + 1):
+            raise ValueError(f"{self.lags} lags need at least {FEWEST * (self.lags + 1)} rows, and there are {len(X)}.")
+        if isinstance(self.model, KernelPCA) and isinstance(kernels.as_kernel(self.model.kernel), Precomputed):
+            raise ValueError("a monitor needs the readings themselves, and not a precomputed kernel matrix.")
+        as_memory(self.memory)
+
+    def _fit(self, X: np.ndarray) -> None:
+        limits, rng = as_limits(self.limits), conventions.generator(self.random_state)
+        n_fitted = limits.n_fitted(len(X))
+        template, self.choice_ = self._template(X[:n_fitted], rng)
+        memory, rows = as_memory(self.memory), np.arange(n_fitted)
+        self.judge_ = Judge.of(lambda rows: clone(template).fit(rows), X, rows, self.lags, memory)
+        self._tell_constants()
+        if self.model_.decomposition_.is_complete:
+            conventions.warn(
+                "all components are kept, so that nothing is left to SPE: choose n_components.", NothingFilteredWarning
+            )
+        self._calibrate(X, self._refit)
+
+    def _adopt_fitted(self, X: np.ndarray) -> None:
+        """The model as it is, in its own units."""
+        if not isinstance(self.model, KernelPCA) or not hasattr(self.model, "decomposition_"):
+            raise ValueError('limits="held_out" needs a fitted KernelPCA as its model.')
+        if self.lags or self.model.n_features_in_ != X.shape[1]:
+            raise ValueError(f"the model was fitted on rows of {self.model.n_features_in_} columns, without lags.")
+        inputs = self.model.decomposition_.inputs
+        if sp.issparse(inputs):
+            raise ValueError("the model was fitted on sparse rows, and a monitor needs dense ones.")
+        known = {row.tobytes() for row in np.asarray(inputs, dtype=float)}
+        if np.mean([row.tobytes() in known for row in X]) > 0.5:
+            raise ValueError('the model was fitted on these rows: limits="held_out" needs rows that it has not seen.')
+        variances = self.model.eigenvalues_ / max(1, inputs.shape[0] - 1)
+        self.judge_ = Judge(Scaling.none(X.shape[1]), self.model, variances, 0, as_memory(self.memory))
+        self.choice_ = []
+        self._calibrate(X, self._refit)
+
+    def _template(self, X: np.ndarray, rng: np.random.Generator) -> tuple[KernelPCA, list[choice.Setting]]:
+        """An unfitted model, and what it was chosen from."""
+        seed = int(rng.integers(2**31))
+        if isinstance(self.model, KernelPCA):
+            template = clone(self.model)
+            return (template if template.random_state is not None else template.set_params(random_state=seed)), []
+
+        def fit(kernel: Kernel, n_components: int, rows: np.ndarray) -> KernelPCA:
+            return self._quietly(KernelPCA(min(n_components, len(rows) - 1), kernel=kernel, random_state=seed), rows)
+
+        tried = choice.choose(fit, _as_kernels(self.model), X, self.alpha, self.lags, as_memory(self.memory), rng)
+        best = tried[0]
+        approximation = None if len(X) <= EXACT else max(LANDMARKS, 2 * best.n_components)
+        return KernelPCA(best.n_components, kernel=best.kernel, approximation=approximation, random_state=seed), tried
+
+    def _refit(self, rows: np.ndarray) -> KernelPCA:
+        """A model with the settings of the one of all rows, fitted on some of them."""
+        n_components = min(self.model_.n_components_, len(rows) - 1)
+        return self._quietly(clone(self.model_).set_params(n_components=n_components, kernel=self.model_.kernel_), rows)
+
+    @staticmethod
+    def _quietly(model: KernelPCA, rows: np.ndarray) -> KernelPCA:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PreimageWarning)
+            return model.fit(rows)
+
+    def _calibrate(self, X: np.ndarray, fit: judge.Fit) -> None:
+        """Set the limits by normal rows in time order."""
+        self.calibration_ = calibrate(as_limits(self.limits), self.judge_, fit, X, self.alpha)
+        n = len(self.calibration_.reference.indices)
+        if n + 1 < 1 / self.alpha:
+            conventions.warn(
+                f"{n} normal rows cannot promise a false-alarm rate below {1 / (n + 1):.2g}, and alpha is "
+                f"{self.alpha:g}: the largest of them sets the limit. Give more rows, or a larger alpha.",
+                FewRowsWarning,
+            )
+
+    def _tell_constants(self) -> None:
+        names = [name for name, constant in zip(self.columns_, self.judge_.scaling.constant, strict=True) if constant]
+        if names:
+            conventions.warn(
+                f"{', '.join(names)} never moved in the normal rows: any later move is an alarm.", ConstantColumnWarning
+            )
+
+    def _checked(self, X) -> np.ndarray:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+    def _values(self, X) -> np.ndarray:
+        X = self._checked(X)
+        return self.stream().extend(X)
+
+
+def _as_kernels(model: Any) -> list[Kernel]:
+    if model is None:
+        return [Linear(), Gaussian()]
+    return [kernels.as_kernel(kernel) for kernel in (model if isinstance(model, list | tuple) else [model])]

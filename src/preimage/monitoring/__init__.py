@@ -1,0 +1,18 @@
+"""Process monitoring: T² and SPE of a kernel PCA, limits from rows that it has not seen, and which sensor it was."""
+
+from preimage.monitoring.limits import Cross, HeldOut, LastRows, LimitRule, Reference, Training
+from preimage.monitoring.memory import CUSUM, EWMA, Memory
+from preimage.monitoring.statistics import Statistics
+
+__all__ = [
+    "CUSUM",
+    "EWMA",
+    "Cross",
+    "HeldOut",
+    "LastRows",
+    "LimitRule",
+    "Memory",
+    "Reference",
+    "Statistics",
+    "Training",
+]

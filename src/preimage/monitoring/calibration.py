@@ -1,0 +1,77 @@
+"""What normal rows tell a judge: limits, what is usual, and how often it would alarm for nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preimage.monitoring.judge import Fit, Judge, cross_fitted
+from preimage.monitoring.limits import (
+    Cross,
+    HeldOut,
+    LastRows,
+    LimitRule,
+    Reference,
+    average_run_length,
+    moment_limits,
+)
+
+__all__ = ["Calibration", "calibrate", "standardised"]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What a judge is held against.
+
+    Parameters
+    ----------
+    reference : Reference
+        Limits and p-values.
+    usual : array of shape (2, 2)
+        Mean and standard deviation of the logarithms of normal statistics, for memories that sum.
+    scales : array of shape (2,)
+        The classical limits, which make T² and SPE comparable where they are added.
+    run_length : float
+        Normal rows from one false alarm to the next.
+    """
+
+    reference: Reference
+    usual: np.ndarray
+    scales: np.ndarray
+    run_length: float
+
+
+def calibrate(rule: LimitRule, judge: Judge, fit: Fit, X: np.ndarray, alpha: float) -> Calibration:
+    """From normal rows in time order; ``fit`` makes models like the judge's for those that leave rows out."""
+    balance, values = _normal_statistics(rule, judge, fit, X)
+    scales, usual = moment_limits(balance, alpha), _usual(balance)
+    if judge.memory.sums:
+        start = np.zeros(2)
+        balance, values = (judge.memory.accumulate(standardised(part, usual), start) for part in (balance, values))
+    reference = Reference.of(values, moment_limits(balance, alpha), alpha, rule.tail)
+    return Calibration(reference, usual, scales, average_run_length(reference.index(values) > 1))
+
+
+def standardised(values: np.ndarray, usual: np.ndarray) -> np.ndarray:
+    """Logarithms of statistics in standard deviations from their usual mean."""
+    return (np.log(np.maximum(values, np.finfo(float).tiny)) - usual[0]) / usual[1]
+
+
+def _normal_statistics(rule: LimitRule, judge: Judge, fit: Fit, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Statistics of rows that make T² and SPE comparable, and of those that set the limits."""
+    if isinstance(rule, Cross):
+        values = cross_fitted(fit, X, rule.n_blocks, judge.lags, judge.memory)
+        return values, values
+    values = judge.statistics(judge.past(X))[judge.lags :]
+    if isinstance(rule, HeldOut):
+        return judge.statistics(judge.model.decomposition_.inputs), values
+    if isinstance(rule, LastRows):
+        first = rule.n_fitted(len(X)) - judge.lags
+        return values[:first], values[first:]
+    return values, values
+
+
+def _usual(values: np.ndarray) -> np.ndarray:
+    logs = np.log(np.maximum(values, np.finfo(float).tiny))
+    return np.stack([logs.mean(axis=0), np.maximum(logs.std(axis=0), np.finfo(float).eps)])

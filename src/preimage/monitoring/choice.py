@@ -1,0 +1,119 @@
+"""Kernel, scale and number of components by the share of planted faults that would be found.
+
+Normal rows alone tell no fault, but they can be given one: in rows that a model has not seen, one sensor at a time is
+shifted by a few standard deviations. The settings that find the most of these shifts, with limits from the same rows
+without them, so that false alarms are equally rare for all, are taken; of those that are as good within a standard
+error, the simplest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from preimage import progress
+from preimage.kernels import Kernel, Linear, scales
+from preimage.monitoring.judge import Judge
+from preimage.monitoring.limits import Reference, blocks, moment_limits
+from preimage.monitoring.memory import Memory
+from preimage.monitoring.scaling import Scaling
+from preimage.monitoring.statistics import nested_statistics
+from preimage.monitoring.window import Window
+
+__all__ = ["Setting", "choose"]
+
+N_BLOCKS = 5
+ROWS = 1000  # of a longer run, so many of the latest choose
+COPIES = 10  # of every row, each with one sensor shifted
+SHIFTS = (1.0, 2.0, 3.0, 4.0, 5.0)  # standard deviations
+FACTORS = (1.0, 2.0, 4.0, 8.0, 32.0, 128.0)  # of the median distance
+
+FitKernel = Callable[[Kernel, int, np.ndarray], Any]  # kernel, number of components and rows to a fitted KernelPCA
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting, and the share of planted faults that it found."""
+
+    kernel: Kernel
+    n_components: int
+    detection: float
+
+
+def choose(
+    fit: FitKernel,
+    kernels: Sequence[Kernel],
+    X: np.ndarray,
+    alpha: float,
+    lags: int,
+    memory: Memory,
+    rng: np.random.Generator,
+) -> list[Setting]:
+    """All settings, the one to take first, then by the share of planted faults that they found.
+
+    Of those within a standard error of the best, the first kernel is taken, and of its length scales the largest. For
+    the linear kernel it has the most components, because T² weighs every direction by its own variance and SPE weighs
+    what is left alike; for other kernels the fewest, because their late components are the least certain.
+    """
+    X = X[-ROWS:]
+    seed, found = int(rng.integers(2**31)), []
+    tried = [scaled for kernel in kernels for scaled in _scaled(kernel, X, lags, memory)]
+    for number, kernel in enumerate(tried, 1):
+        numbers = _numbers(kernel, X, lags)
+        detections = _detections(fit, kernel, numbers, X, alpha, lags, memory, np.random.default_rng(seed))
+        found += [Setting(kernel, int(q), float(rate)) for q, rate in zip(numbers, detections, strict=True)]
+        progress.report("kernels", number, len(tried))
+    found.sort(key=lambda candidate: -candidate.detection)
+    best = found[0].detection
+    good = [candidate for candidate in found if candidate.detection >= best - np.sqrt(best * (1 - best) / len(X))]
+    first = min(tried.index(candidate.kernel) for candidate in good)
+    sign = -1 if isinstance(tried[first], Linear) else 1
+    same = (candidate for candidate in good if candidate.kernel == tried[first])
+    taken = min(same, key=lambda candidate: sign * candidate.n_components)
+    return [taken, *(candidate for candidate in found if candidate is not taken)]
+
+
+def _scaled(kernel: Kernel, X: np.ndarray, lags: int, memory: Memory) -> list[Kernel]:
+    """The kernel with several length scales, where it is to take its own from the rows."""
+    if getattr(kernel, "length_scale", 1.0) is not None:
+        return [kernel]
+    features = Window(X.shape[1], lags, memory).extend(Scaling.of(X).apply(X))
+    length = scales.length_scale(features, "median")
+    return [replace(kernel, length_scale=factor * length) for factor in reversed(FACTORS)]  # type: ignore[type-var]
+
+
+def _numbers(kernel: Kernel, X: np.ndarray, lags: int) -> np.ndarray:
+    """Numbers of components: few, few less than there are columns, and for other kernels than the linear some more."""
+    columns, rows = X.shape[1] * (lags + 1), (N_BLOCKS - 1) * len(X) // N_BLOCKS
+    steps = {step for k in range(10) for step in (2**k, 3 * 2**k // 2)}
+    most = min(rows // 2, columns - 1 if isinstance(kernel, Linear) else 2 * columns)
+    numbers = sorted(q for q in steps | {columns - step for step in steps} if 1 <= q <= most)
+    return np.array(numbers or [1])
+
+
+def _detections(fit: FitKernel, kernel, numbers, X, alpha, lags, memory, rng) -> np.ndarray:
+    """The share of planted faults found, for every number of components."""
+    normal, faulty = [], []
+    for block, others in blocks(len(X), N_BLOCKS, lags + memory.span):
+        judge = Judge.of(lambda rows: fit(kernel, int(numbers[-1]), rows), X, others, lags, memory)
+        held = np.arange(block.start, block.stop)
+        features = judge.past(X)[held[held >= lags]]
+        model, variances = judge.model.decomposition_, judge.variances
+        kept = np.minimum(numbers, len(variances))
+        planted = _planted(np.repeat(features, COPIES, axis=0), X.shape[1], rng)
+        normal.append(nested_statistics(model, variances, features, kept))
+        faulty.append(nested_statistics(model, variances, planted, kept))
+    pairs = zip(np.concatenate(normal, axis=1), np.concatenate(faulty, axis=1), strict=True)
+    return np.array([np.mean(Reference.of(a, moment_limits(a, alpha), alpha).index(b) > 1) for a, b in pairs])
+
+
+def _planted(features: np.ndarray, d: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows in each of which one sensor is shifted, over its whole window."""
+    rows = np.arange(len(features))
+    sensors, sizes = rng.integers(d, size=len(rows)), rng.choice(SHIFTS, len(rows)) * rng.choice([-1, 1], len(rows))
+    moved = features.reshape(len(rows), -1, d).copy()
+    moved[rows, :, sensors] += sizes[:, None]
+    return moved.reshape(len(rows), -1)

@@ -1,0 +1,94 @@
+"""Which sensor it was: how much of a statistic goes away when one sensor alone is set right."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from preimage import progress
+from preimage.kernels.scales import spread_rows
+from preimage.monitoring.judge import Judge
+from preimage.monitoring.statistics import derivatives
+
+__all__ = ["Corrections", "correct", "sensitivities"]
+
+PLACES = 9  # values of a sensor, spread over its normal range, at which the search begins
+STEPS = 2  # parabolas that refine the best of them; one is exact for a quadratic, as with the linear kernel
+ROWS = 2000  # normal rows that tell the range of a sensor
+
+
+class Corrections(NamedTuple):
+    """What setting each sensor right by itself would do to each row; shape (rows, d)."""
+
+    contributions: np.ndarray
+    """By how much the statistic would fall."""
+    expected: np.ndarray
+    """The scaled reading at which it would be least, with all other sensors believed."""
+
+
+def sensitivities(judge: Judge, features: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Derivative of w₁T² + w₂SPE for a shift of each sensor by a standard deviation over the window, (rows, d)."""
+    inside, outside = derivatives(judge.model.decomposition_, judge.variances, features)
+    along = weights[0] * inside + weights[1] * outside
+    return along.reshape(len(features), judge.lags + 1, -1).sum(axis=1)
+
+
+def correct(judge: Judge, features: np.ndarray, weights: np.ndarray) -> Corrections:
+    """Reconstruction-based contributions (Alcala & Qin 2009, eq. 9) of w₁T² + w₂SPE, also for a kernel.
+
+    The contribution of sensor i is f(x) − min over s of f(x − s eᵢ), eᵢ the shift of that sensor over the whole window.
+    For the linear kernel, f(x) = xᵀMx, this is (eᵢᵀMx)² / eᵢᵀMeᵢ, and a fault of one sensor alone, if it is large, has
+    its largest contribution there (their §4). For other kernels the minimum is found by search along each eᵢ.
+    """
+    low, high = _ranges(judge)
+    found = Corrections(np.empty((len(features), len(low))), np.empty((len(features), len(low))))
+    for number, row in enumerate(features):
+        found.contributions[number], found.expected[number] = _correct_row(judge, row, weights, low, high)
+        progress.report("contributions", number + 1, len(features))
+    return found
+
+
+def _ranges(judge: Judge) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest normal reading of every sensor, scaled."""
+    normal = spread_rows(np.asarray(judge.model.decomposition_.inputs), ROWS)[:, : len(judge.scaling.mean)]
+    return normal.min(axis=0), normal.max(axis=0)
+
+
+def _correct_row(judge: Judge, row: np.ndarray, weights, low, high) -> tuple[np.ndarray, np.ndarray]:
+    d = len(low)
+    sensors = np.arange(d)
+
+    def value(readings: np.ndarray) -> np.ndarray:
+        """The statistic with sensor i at readings[i, j] in turn, shape (d, j)."""
+        shifts = readings - row[:d, None]
+        moved = np.broadcast_to(row, (*readings.shape, len(row))).reshape(d, readings.shape[1], -1, d).copy()
+        moved[sensors, :, :, sensors] += shifts[:, :, None]
+        return (judge.statistics(moved.reshape(readings.size, -1)) @ weights).reshape(readings.shape)
+
+    readings = np.column_stack([row[:d], np.linspace(low, high, PLACES, axis=1)])
+    values = value(readings)
+    start, step = values[:, 0], (high - low) / (PLACES - 1)
+    best, least = _lowest(readings, values)
+    for _ in range(STEPS):
+        around = best[:, None] + step[:, None] * np.array([-0.5, 0.5])
+        below, above = value(around).T
+        best, least = _lowest(
+            np.column_stack([best, around, _vertex(best, step / 2, below, least, above)]),
+            np.column_stack([least, below, above, value(_vertex(best, step / 2, below, least, above)[:, None])]),
+        )
+        step = step / 4
+    return start - least, best
+
+
+def _lowest(readings: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    lowest = values.argmin(axis=1)[:, None]
+    return np.take_along_axis(readings, lowest, 1)[:, 0], np.take_along_axis(values, lowest, 1)[:, 0]
+
+
+def _vertex(middle, step, below, at, above) -> np.ndarray:
+    """Where the parabola through three points has its minimum; the middle where it has none."""
+    bend = below - 2 * at + above
+    with np.errstate(divide="ignore", invalid="ignore"):
+        move = 0.5 * step * (below - above) / bend
+    return middle + np.where((bend > 0) & np.isfinite(move), move, 0)

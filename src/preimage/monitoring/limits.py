@@ -1,0 +1,242 @@
+"""Limits of the statistics from rows that the model has not seen, and p-values by them.
+
+A row that a model was fitted on lies nearer to it than a new one does, the more so the more components it has; limits
+taken from such rows are crossed by normal rows far more often than stated. Here every row that sets a limit was left
+out of the model that judged it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
+from scipy.stats import chi2
+
+from preimage.kernels.base import is_number
+
+__all__ = [
+    "Cross",
+    "HeldOut",
+    "LimitRule",
+    "Reference",
+    "LastRows",
+    "Training",
+    "as_limits",
+    "average_run_length",
+    "blocks",
+    "conformal_quantile",
+    "moment_limits",
+]
+
+SMALLEST = 1e-12  # beside which a statistic is 0: what is left of it is round-off
+
+
+@dataclass(frozen=True)
+class LimitRule:
+    """Where limits come from.
+
+    Parameters
+    ----------
+    tail : "quantile" or "kde"
+        The conformal quantile, or that of a kernel density estimate of the logarithm of the index, which is smoother
+        where few rows set the limit, and promises nothing.
+    """
+
+    tail: str = "quantile"
+
+    def __post_init__(self):
+        if self.tail not in ("quantile", "kde"):
+            raise ValueError(f'tail must be "quantile" or "kde", not {self.tail!r}.')
+
+    @property
+    def fits(self) -> bool:
+        """Whether the model is to be fitted."""
+        return True
+
+    def n_fitted(self, n: int) -> int:
+        """On how many of n rows, the first ones, the model is fitted."""
+        return n
+
+
+@dataclass(frozen=True)
+class Cross(LimitRule):
+    """Every block of consecutive rows is judged by a model of the other blocks.
+
+    Blocks, and a gap beside each of as many rows as lags and memory reach, keep rows that hang together in time from
+    being on both sides. A model of fewer rows judges a little more severely than the final one of all rows; the same
+    once more, with blocks twice as long, tells by how much, and the statistics are corrected by that factor.
+    """
+
+    n_blocks: int = 10
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not is_number(self.n_blocks) or self.n_blocks < 4 or self.n_blocks != int(self.n_blocks):
+            raise ValueError(f"n_blocks must be a whole number of at least 4, not {self.n_blocks!r}.")
+
+
+@dataclass(frozen=True)
+class LastRows(LimitRule):
+    """The last rows set the limits, and the model is fitted on the others alone.
+
+    For rows in any order (exchangeable ones) the chance of a false alarm is then at most alpha, exactly, whatever their
+    law and whatever the model: P(p ≤ alpha) ≤ alpha (Vovk et al. 2005).
+
+    Parameters
+    ----------
+    share : float
+        The share of the rows that sets the limits.
+    """
+
+    share: float = 0.3
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not is_number(self.share) or not 0 < self.share < 1:
+            raise ValueError(f"share must lie between 0 and 1, not {self.share!r}.")
+
+    def n_fitted(self, n: int) -> int:
+        return n - max(1, round(self.share * n))
+
+
+@dataclass(frozen=True)
+class HeldOut(LimitRule):
+    """The model is fitted already, on other rows; those given to ``fit`` set the limits only."""
+
+    @property
+    def fits(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Training(LimitRule):
+    """The rows of the fit themselves, as is common. For comparison: their limits do not keep what they state."""
+
+
+NAMES = {
+    "cross": Cross(),
+    "kde": Cross("kde"),
+    "split": LastRows(),
+    "held_out": HeldOut(),
+    "training": Training(),
+}
+
+
+def as_limits(limits: Any) -> LimitRule:
+    """LimitRule from what users type: a name or an object."""
+    if isinstance(limits, LimitRule):
+        return limits
+    if isinstance(limits, str) and limits in NAMES:
+        return NAMES[limits]
+    raise ValueError(
+        f"limits must be {', '.join(map(repr, NAMES))} or an object such as Cross(n_blocks=5), not {limits!r}."
+    )
+
+
+def blocks(n: int, n_blocks: int, gap: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """Consecutive blocks, each with the numbers of the rows that may judge it."""
+    edges = np.linspace(0, n, n_blocks + 1).astype(int)
+    for start, stop in pairwise(edges):
+        yield slice(start, stop), np.r_[0 : max(0, start - gap), min(n, stop + gap) : n]
+
+
+def conformal_quantile(values: np.ndarray, alpha: float) -> float:
+    """The ⌈(1 − alpha)(n + 1)⌉-th smallest: a new value of the same law exceeds it with probability at most alpha.
+
+    Of fewer than 1/alpha − 1 values none is large enough, and the largest is taken.
+    """
+    rank = ceil((1 - alpha) * (len(values) + 1) * (1 - 1e-12))
+    return float(np.partition(values, min(rank, len(values)) - 1)[min(rank, len(values)) - 1])
+
+
+def moment_limits(values: np.ndarray, alpha: float) -> np.ndarray:
+    """The 1 − alpha quantile of g χ²ₕ with the mean and the variance of each column.
+
+    This is the classical limit (Box 1954; Nomikos & MacGregor 1995). Here it only makes T² and SPE comparable.
+    """
+    mean, variance = values.mean(axis=0), values.var(axis=0)
+    mean = np.maximum(mean, SMALLEST * max(float(mean.max()), np.finfo(float).tiny))
+    variance = np.maximum(variance, (SMALLEST * mean) ** 2)
+    return variance / (2 * mean) * chi2.isf(alpha, 2 * mean**2 / variance)
+
+
+def average_run_length(alarms: np.ndarray) -> float:
+    """Rows from one alarm to the next, consecutive ones counted once; infinite where there is none."""
+    begun = int(alarms[0]) + int(np.sum(alarms[1:] & ~alarms[:-1]))
+    return len(alarms) / begun if begun else float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The statistics of normal rows that the model has not seen: limits, the index and p-values follow from them.
+
+    The index of a row is max(T²/limit, SPE/limit), and both limits together are exceeded at the rate alpha: they are
+    the scales of the two, multiplied by the one number that makes the quantile of the index 1.
+
+    Parameters
+    ----------
+    limits : array of shape (2,)
+    indices : array of shape (n,)
+        Of the normal rows, ascending.
+    tail : str
+        See :class:`LimitRule`.
+    """
+
+    limits: np.ndarray
+    indices: np.ndarray
+    tail: str
+
+    @classmethod
+    def of(cls, values: np.ndarray, scales: np.ndarray, alpha: float, tail: str = "quantile") -> Reference:
+        """From the statistics of normal rows, shape (n, 2), and what makes the two comparable.
+
+        The scales must not come from extremes of the same rows: no row may exceed a limit that it has set itself, so
+        that new ones would exceed it more often.
+        """
+        indices = np.sort((values / scales).max(axis=1))
+        joint = conformal_quantile(indices, alpha) if tail == "quantile" else _density_quantile(indices, alpha)
+        joint = max(joint, np.finfo(float).tiny)
+        return cls(joint * scales, indices / joint, tail)
+
+    def index(self, values: np.ndarray) -> np.ndarray:
+        """max(T²/limit, SPE/limit): an alarm where it exceeds 1."""
+        return (values / self.limits).max(axis=1)
+
+    def p_values(self, index: np.ndarray) -> np.ndarray:
+        """(1 + how many normal rows have at least that index) / (n + 1); by the density estimate with ``"kde"``."""
+        if self.tail == "kde":
+            return _density_tail(self.indices, index)
+        n = len(self.indices)
+        return (1 + n - np.searchsorted(self.indices, index, side="left")) / (n + 1)
+
+
+def _bandwidth(logs: np.ndarray) -> float:
+    """Silverman's (1986, eq. 3.31)."""
+    spread = min(logs.std(), np.subtract(*np.quantile(logs, [0.75, 0.25])) / 1.349) or logs.std()
+    return max(0.9 * spread * len(logs) ** -0.2, SMALLEST)
+
+
+def _density_tail(indices: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """The chance of more than that under a Gaussian kernel density estimate of the logarithm; zeros are never more."""
+    logs = np.log(indices[indices > 0])
+    if not len(logs):
+        return (index <= 0).astype(float)
+    width, share = _bandwidth(logs), len(logs) / len(indices)
+    asked = np.log(np.maximum(index, np.finfo(float).tiny))
+    return np.array([share * ndtr((logs - value) / width).mean() for value in asked])
+
+
+def _density_quantile(indices: np.ndarray, alpha: float) -> float:
+    """Where that chance is alpha; 0 where fewer than that are positive."""
+    positive = indices[indices > 0]
+    if len(positive) <= alpha * len(indices):
+        return 0.0
+    reach = 40 * _bandwidth(np.log(positive))
+    low, high = np.log(positive[[0, -1]]) + [-reach, reach]
+    return float(np.exp(brentq(lambda value: _density_tail(indices, np.exp([value]))[0] - alpha, low, high)))

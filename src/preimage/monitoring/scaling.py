@@ -1,0 +1,58 @@
+"""Columns in units of their own standard deviation, and columns that never moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Scaling"]
+
+ROUND_OFF = 8  # units in the last place by which a constant may differ from itself
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """z = (x − mean) / deviation, column by column.
+
+    Parameters
+    ----------
+    mean, deviation : arrays of shape (d,)
+        Of the normal rows; the deviation of a constant column is 1.
+    constant : boolean array of shape (d,)
+        Which columns never moved in the normal rows.
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    constant: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray) -> Scaling:
+        """The scaling of these rows, with the unbiased variance Σ(x − mean)² / (n − 1)."""
+        mean, deviation = X.mean(axis=0, dtype=float), X.std(axis=0, ddof=1, dtype=float)
+        constant = _equal(X.max(axis=0), X.min(axis=0))
+        return cls(np.where(constant, X[0], mean), np.where(constant, 1.0, deviation), constant)
+
+    @classmethod
+    def none(cls, d: int) -> Scaling:
+        """Columns as they are."""
+        return cls(np.zeros(d), np.ones(d), np.zeros(d, dtype=bool))
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """Rows in units of deviations; a constant column becomes 0, because a kernel could not weigh its moves."""
+        Z = (X - self.mean) / self.deviation
+        Z[..., self.constant] = 0
+        return Z
+
+    def undo(self, Z: np.ndarray) -> np.ndarray:
+        """Rows in the units of the columns."""
+        return Z * self.deviation + self.mean
+
+    def moved(self, X: np.ndarray) -> np.ndarray:
+        """Where a column that was constant differs from its constant by more than round-off, shape (rows, d)."""
+        return self.constant & ~_equal(X, self.mean.astype(X.dtype))
+
+
+def _equal(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    return np.abs(X - Y) <= ROUND_OFF * np.finfo(X.dtype).eps * np.abs(Y)

@@ -1,0 +1,198 @@
+"""``preimage monitor``: alarms of files and of lines as they come."""
+
+import csv
+import json
+import subprocess
+import sys
+from io import StringIO
+
+import numpy as np
+import pytest
+
+import preimage
+from console import ENVIRONMENT, PREIMAGE, call, good, put
+from preimage import KernelPCA, Monitor
+from preimage.io import delimited
+
+NAMES = tuple("abcdefgh")
+LEARN = ("--kernel", "linear", "--components", "3", "--alpha", "0.05")
+
+
+def plant(n, seed=0):
+    rng = np.random.default_rng(seed)
+    mixing = np.random.default_rng(99).standard_normal((3, 8))
+    return rng.standard_normal((n, 3)) @ mixing + 0.3 * rng.standard_normal((n, 8))
+
+
+@pytest.fixture
+def files(tmp_path):
+    new = plant(60, 1)
+    new[40:, 4] += 8
+    return put(tmp_path / "normal.csv", plant(200), NAMES), put(tmp_path / "new.csv", new, NAMES), new
+
+
+def alarms(text):
+    return list(csv.DictReader(StringIO(text)))
+
+
+def test_alarms_are_listed_with_their_sensors(files, tmp_path):
+    normal, new, rows = files
+    told = good("monitor", normal, new, "-o", tmp_path / "alarms.csv", *LEARN)
+    found = alarms((tmp_path / "alarms.csv").read_text())
+    monitor = Monitor(KernelPCA(3, kernel="linear"), alpha=0.05, random_state=0).fit(plant(200))
+    assert [int(line["row"]) - 1 for line in found] == np.flatnonzero(monitor.predict(rows) == -1).tolist()
+    late = [line for line in found if int(line["row"]) > 40]
+    assert len(late) == 20
+    assert {line["sensor"] for line in late} == {"e"}
+    table = monitor.diagnose(rows, n_columns=1)
+    np.testing.assert_allclose([float(line["expected"]) for line in found], table["expected"], rtol=1e-4)
+    np.testing.assert_allclose(
+        [float(line["p_value"]) for line in found], monitor.p_values(rows)[table["row"]], rtol=1e-4
+    )
+    assert f"alarms in {len(found)} of 60 rows" in told.output
+    assert "e (20)" in told.output
+
+
+def test_json_tells_the_run(files, tmp_path):
+    normal, new, _ = files
+    told = json.loads(good("monitor", normal, new, "-o", tmp_path / "alarms.csv", "--json", *LEARN).output)
+    assert told["rows"] == 60
+    assert told["alarms"] == len(alarms((tmp_path / "alarms.csv").read_text()))
+    assert told["sensors"]["e"] == 20
+    assert told["components"] == 3
+    assert told["first_alarms"][0]["row"] == told["first_alarm"]
+
+
+def test_no_alarm_is_no_error(files, tmp_path):
+    normal, _, _ = files
+    quiet = put(tmp_path / "quiet.csv", np.zeros((5, 8)) + plant(200).mean(axis=0), NAMES)
+    done = good("monitor", normal, quiet, "-o", tmp_path / "alarms.csv", *LEARN)
+    assert "no alarm in 5 rows" in done.output
+    assert alarms((tmp_path / "alarms.csv").read_text()) == []
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "ewma:0.3", "--lags", "1"), ("--memory", "cusum")])
+def test_lines_are_judged_as_the_file_is(files, tmp_path, memory):
+    normal, new, _ = files
+    told = good("monitor", normal, "--save", tmp_path / "model.npz", *LEARN, *memory).output
+    assert "Linear(), 3 components, false-alarm rate 0.05" in told
+    whole = good("monitor", tmp_path / "model.npz", new).output
+    lines = good("monitor", tmp_path / "model.npz", "-", input=new.read_text()).output
+    assert alarms(lines) == alarms(whole)
+    assert len(alarms(whole)) >= 15
+    assert preimage.load(tmp_path / "model.npz").columns_ == list(NAMES)
+
+
+def test_gaps_broken_lines_and_moved_constants_are_alarms(files, tmp_path):
+    normal, _, _ = files
+    X, new = plant(200), plant(6, 1)
+    X[:, 7] = new[:, 7] = 2.5
+    put(normal, X, NAMES)
+    good("monitor", normal, "--save", tmp_path / "model.npz", *LEARN)
+    new[1, 3], new[3, 7] = np.nan, 2.6
+    text = put(tmp_path / "new.csv", new, NAMES).read_text() + "1,2,3\n" + "1,2,3,4,5,6,7,what\n"
+    found = {int(line["row"]): line for line in alarms(good("monitor", tmp_path / "model.npz", "-", input=text).output)}
+    assert (found[2]["alarm"], found[2]["sensor"], found[2]["T2"]) == ("missing", "d", "")
+    assert (found[4]["alarm"], found[4]["sensor"], found[4]["reading"], found[4]["expected"]) == (
+        "constant",
+        "h",
+        "2.6",
+        "2.5",
+    )
+    assert [found[number]["alarm"] for number in (7, 8)] == ["unreadable", "unreadable"]
+    listed = good("monitor", tmp_path / "model.npz", tmp_path / "new.csv").output
+    assert {int(line["row"]) for line in alarms(listed)} == {row for row in found if row < 7}
+
+
+def test_a_page_shows_the_run(files, tmp_path):
+    normal, new, _ = files
+    good("monitor", normal, new, "-o", tmp_path / "alarms.csv", "--report", tmp_path / "page.html", *LEARN)
+    page = (tmp_path / "page.html").read_text()
+    for words in ("The run", "Alarms", "Which sensor", "How the limits were set", "data:image/png", ">e<"):
+        assert words in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("normal.csv",), "name the rows to judge"),
+        (("normal.csv", "-", "--report", "page.html"), "a page needs a run that ends"),
+        (("normal.csv", "narrow.csv"), "has 2 columns, and the model was fitted on 8"),
+        (("other.npz", "new.csv", "--seed", "1"), "is fitted already"),
+        (("normal.csv", "new.csv", "--memory", "long"), "is no memory"),
+        (("normal.csv", "new.csv", "--alpha", "2"), "alpha must lie between 0 and 1"),
+        (("normal.csv", "missing.csv"), "does not exist"),
+        (("normal.csv", "new.csv", "--json"), "would both go to standard output"),
+        (("model.npz", "new.csv", "--lags", "1"), "is fitted already, so that --lags"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_sentence(files, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "narrow.csv", plant(5)[:, :2], None)
+    KernelPCA(2).fit(plant(20)).save(tmp_path / "other.npz")
+    Monitor(KernelPCA(2)).fit(plant(200)).save(tmp_path / "model.npz")
+    done = call("monitor", *arguments, *(() if {"--alpha", "--lags"} & {*arguments} else LEARN))
+    assert done.exit_code != 0
+    assert message in done.output
+    assert "Traceback" not in done.output
+
+
+def test_a_model_of_another_class_is_told(tmp_path):
+    KernelPCA(2).fit(plant(20)).save(tmp_path / "other.npz")
+    done = call("monitor", tmp_path / "other.npz", "-", input="")
+    assert done.exit_code == 1
+    assert "holds a KernelPCA, which has no p_values" in done.output
+
+
+def test_alarms_come_out_while_the_input_is_open(files, tmp_path):
+    normal, _, rows = files
+    good("monitor", normal, "--save", tmp_path / "model.npz", *LEARN)
+    command = [PREIMAGE, "monitor", tmp_path / "model.npz", "-"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as process:
+        assert process.stdout.readline().startswith("row,alarm,T2")
+        process.stdin.write(",".join(map(str, rows[45])) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline().split(",")
+        assert (line[0], line[5]) == ("1", "e")
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+def test_a_header_in_any_delimiter_is_passed_over():
+    for mark in (",", ";", "\t", " "):
+        text = "\ufeff" + mark.join(["x", "y"]) + "\n" + mark.join(["1", "2"]) + "\n\n" + mark.join(["3", "nan"]) + "\n"
+        found = list(delimited.rows_as_they_come(StringIO(text), 2))
+        np.testing.assert_array_equal(found, [[1, 2], [3, np.nan]])
+    assert [row is None for row in delimited.rows_as_they_come(StringIO("1,2\n1\n"), 2)] == [False, True]
+
+
+FLAT = """
+import resource, sys
+import numpy as np
+import preimage
+run = preimage.load(sys.argv[1]).stream()
+rows = np.random.default_rng(0).standard_normal((100, 8))
+for number in range(int(sys.argv[2])):
+    run.update(rows[number % 100])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def test_the_memory_of_a_stream_does_not_grow(tmp_path):
+    Monitor(KernelPCA(3, kernel="linear"), alpha=0.05, lags=2, memory="cusum").fit(plant(200)).save(tmp_path / "m.npz")
+    unit = 1024 if sys.platform != "darwin" else 1
+    used = [
+        int(
+            subprocess.run(
+                [sys.executable, "-c", FLAT, tmp_path / "m.npz", str(count)],
+                env=ENVIRONMENT,
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
+        for count in (500, 8000)
+    ]
+    assert (used[1] - used[0]) * unit < 4 * 2**20

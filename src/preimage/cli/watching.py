@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from preimage import Monitor, io, progress
-from preimage.cli.apply import check_columns, load_model
+from preimage.cli.apply import check_width, load_model
 from preimage.cli.common import Told, counted
 from preimage.exceptions import ModelFileError
 from preimage.io import delimited, models
@@ -95,8 +95,9 @@ def learned(normal: str, save: str | None, make: Callable[[], Monitor], *, setti
 
 def watch(model: Trained, new: str, output: str | None, report: str | None, *, force: bool) -> Told:
     """Judge the rows of a file, and write the list and the page."""
-    data = io.read(new)
-    check_columns(model.monitor, data)
+    known = getattr(model.monitor, "feature_names_in_", None)
+    data = io.read(new, io.Reading(expected=None if known is None else tuple(map(str, known))))
+    check_width(model.monitor, data)
     rows, alarms = data.whole(gaps=True).astype(float), list[Alarm]()
     with ExitStack() as stack:
         write = stack.enter_context(_list(output, force=force))

@@ -42,19 +42,28 @@ def rows_as_they_come(file: TextIO, width: int) -> Iterator[np.ndarray | None]:
     for line in file:
         if not line.strip():
             continue
-        cells = _cells_of(line.removeprefix("\ufeff") if first else line, width)
-        header, first = first and len(cells) == width and _is_header(cells), False
+        values = [_number(cell) for cell in _cells_of(line.removeprefix("\ufeff") if first else line, width)]
+        header, first = first and len(values) == width and not any(isinstance(value, float) for value in values), False
         if header:
             continue
-        values = [_number(cell) for cell in cells]
         yield None if len(values) != width or None in values else np.array(values, dtype=float)
 
 
 def _cells_of(line: str, width: int) -> list[str]:
     """The cells of a line, by the delimiter that makes as many as there should be."""
-    split = {mark: line.split() if mark == " " else line.split(mark) for mark in DELIMITERS}
+    split = {mark: line.split() if mark == " " else line.split(mark) for mark in dialect.DELIMITERS}
     found = next((cells for cells in split.values() if len(cells) == width), split[","])
     return [cell.strip().strip('"') for cell in found]
+
+
+def _number(cell: str) -> float | None:
+    """The number in a cell, NaN where it is missing, None where it holds something else."""
+    if cell.lower() in tables.MISSING:
+        return float("nan")
+    try:
+        return float(cell)
+    except ValueError:
+        return None
 
 
 def check(path: Path, form: Form) -> None:

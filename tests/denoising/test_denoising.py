@@ -6,7 +6,7 @@ import pytest
 from preimage.denoising import Learner, Recipe, Units, cut, small_patches
 from preimage.denoising.examples import Clean, Noisy
 from preimage.denoising.linear import Wiener
-from preimage.denoising.readout import Moments, gather
+from preimage.denoising.readout import SecondMoments, gather
 from preimage.denoising.saturation import Limits, Mending
 from preimage.denoising.stack import Blurred, Level, Stack
 from preimage.denoising.stage import Crossed, Stage
@@ -100,7 +100,7 @@ def test_features_are_kernel_values_the_row_and_one(kernel):
 def test_a_ridge_read_out_solves_the_normal_equations():
     phi = RNG(0).standard_normal((200, 12))
     truth = RNG(1).standard_normal((200, 3))
-    moments = Moments(phi.T @ phi / 200, phi.T @ truth / 200)
+    moments = SecondMoments(phi.T @ phi / 200, phi.T @ truth / 200)
     penalty = np.r_[np.ones(7), np.full(4, 0.01 * np.diag(moments.features)[7:-1].mean()), 1e-3]
     for ridge, found in zip((1e-3, 0.1, 10), moments.weights((1e-3, 0.1, 10), 7), strict=True):
         expected = np.linalg.solve(moments.features + ridge * np.diag(penalty), moments.truth)

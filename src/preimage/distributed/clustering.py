@@ -58,12 +58,12 @@ class SpreadFeatures(Features):
         return cluster.compute(cluster.tree(parts, _sum))[0]
 
 
-def fit(estimator, X, y=None, sample_weight=None) -> None:
+def fit_kernel_kmeans(estimator, X, y=None, sample_weight=None) -> None:
     """Fit a kernel k-means through landmarks."""
-    from preimage.distributed.rows import Rows
+    from preimage.distributed.rows import ChunkedRows
     from preimage.estimators.kernel_kmeans import sample_weights
 
-    rows = Rows.of(X)
+    rows = ChunkedRows.of(X)
     if estimator.approximation is None:
         raise ValueError("exact kernel k-means needs all rows at once: give approximation=1000 to fit a Dask array.")
     if not isinstance(estimator.init, str):

@@ -18,7 +18,7 @@ FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ChunkedRows:
     """Rows that stay in the chunks of a Dask array; some of them are fetched by ``rows[numbers]``.
 
     Chunks of no rows are left out.
@@ -27,7 +27,7 @@ class Rows:
     array: Any
 
     @classmethod
-    def of(cls, X) -> Rows:
+    def of(cls, X) -> ChunkedRows:
         """The rows of a Dask array whose chunks are whole rows; a sentence for anything else."""
         return cls(checked(X))
 

@@ -181,7 +181,7 @@ def _plain_operator(kernel: Kernel, X, storage: str, diagonal: np.ndarray) -> Sy
         return Stored(tiles.gram(kernel, X))
     if storage == "halves" and tiles.value_dtype(X, X) == np.float64 and _fits_single(kernel, diagonal):
         return Halves(*triangle.gram_halves(kernel, X))
-    return Packed(triangle.gram(kernel, X))
+    return Packed(triangle.packed_gram(kernel, X))
 
 
 def _fits_single(kernel: Kernel, diagonal: np.ndarray) -> bool:
@@ -226,7 +226,7 @@ def center_in_place(matrix: np.ndarray) -> None:
         def centre(rows: slice, halves=halves) -> None:
             matrix[rows] -= halves[rows, None] + halves
 
-        threads.spread(centre, tiles.slices(matrix.shape[0], 128))
+        threads.parallel_map(centre, tiles.slices(matrix.shape[0], 128))
 
 
 def choose_storage(storage: str, n: int, dtype, *, square: bool = False) -> str:

@@ -5,7 +5,7 @@ Colours are those that colour-blind people can tell apart (Okabe & Ito 2008; civ
 said by markers and line styles.
 """
 
-from preimage.plot.curves import convergence, reduced_set, scree, selection
+from preimage.plot.curves import convergence, reduced_set_errors, scree, selection
 from preimage.plot.grids import eigenvectors, images, signals
 from preimage.plot.planes import codes, components
 
@@ -15,7 +15,7 @@ __all__ = [
     "convergence",
     "eigenvectors",
     "images",
-    "reduced_set",
+    "reduced_set_errors",
     "scree",
     "selection",
     "signals",

@@ -9,9 +9,8 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from preimage.clustering import Features
 from preimage.distributed import cluster
-from preimage.distributed.clustering import SpreadFeatures
+from preimage.distributed.clustering import ChunkedFeatureGram
 from preimage.distributed.pivots import choose_pivots
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
@@ -86,9 +85,9 @@ class ChunkedRows:
         chosen = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
         return choose_pivots(kernel, self.picked(chosen), min(m, len(chosen)), rng, tol)
 
-    def features(self, features_map) -> Features:
+    def feature_gram(self, features_map) -> ChunkedFeatureGram:
         """The Gram matrix of explicit features, which stay with the rows."""
-        return SpreadFeatures(self, features_map)
+        return ChunkedFeatureGram(self, features_map)
 
 
 def checked(X) -> Any:

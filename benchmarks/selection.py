@@ -27,7 +27,7 @@ from preimage.exceptions import PreimageWarning
 from preimage.kernels import Gaussian, Linear, scales
 from preimage.preimages import Distance, FixedPoint
 from preimage.selection import noise_level, parallel_analysis, reconstruction_scorer, select
-from preimage.statistics.risk import Question, Sure
+from preimage.statistics.risk import RiskQuery, Sure
 
 PROTOCOLS = ("P1g25", "P1g50", "P3", "P4", "P5")
 NUMBERS = [4, 8, 16, 32, 64, 128, 256]
@@ -53,7 +53,7 @@ class Witness(Sure):
             self.seen[float(rows.mean())] = float(np.mean(np.square(answers - clean), dtype=float)), exact
             return rows
 
-        return Question(question.rows, judge)
+        return RiskQuery(question.rows, judge)
 
 
 def choice():

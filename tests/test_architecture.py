@@ -141,3 +141,16 @@ def test_public_names_are_found_where_they_live():
         assert name in dir(preimage)
     with pytest.raises(AttributeError, match="module 'preimage' has no attribute 'KernelPac'"):
         preimage.KernelPac
+
+
+# Names that two rooms share on purpose: scikit-learn's own interface is called what scikit-learn calls it.
+SHARED_NAMES = {"KernelPCA"}
+
+
+def test_no_class_or_public_function_is_defined_in_two_rooms():
+    owners = {}
+    for module, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                owners.setdefault(node.name, set()).add(room(module))
+    assert not {name: rooms for name, rooms in owners.items() if len(rooms) > 1 and name not in SHARED_NAMES}

@@ -6,93 +6,25 @@ the sums S_iC = Σ_{j∈C} wⱼKᵢⱼ and Q_C = Σ_{i∈C} wᵢS_iC:
 * ‖φ(xᵢ) − centroid‖² = Kᵢᵢ − 2S_iC/M_C + Q_C/M_C²;
 * the inertia, Σᵢ wᵢ‖φ(xᵢ) − its centroid‖² = Σᵢ wᵢKᵢᵢ − Σ_C Q_C/M_C.
 
-The matrix K is stored where it fits, else recomputed by tiles, or it is FFᵀ for explicit features F.
+The matrix K is one of :mod:`preimage.gram.operators`: stored where it fits, else recomputed by tiles, or FFᵀ for
+explicit features F.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from preimage import progress
 from preimage.exceptions import ConvergenceWarning, warn
-from preimage.gram import tiles
-from preimage.gram.operators import choose_storage
-from preimage.kernels import Kernel
+from preimage.gram.operators import FeatureGram, Stored, Tiled
 
 OVERFLOW_IS_LOOKED_FOR = np.errstate(over="ignore", invalid="ignore")  # in the sums of every partition
 
 
-class Gram(Protocol):
-    """A positive semidefinite matrix of kernel values."""
-
-    diagonal: np.ndarray
-
-    def columns(self, which: np.ndarray) -> np.ndarray:
-        """Some of its columns, shape (n, number)."""
-
-    def product(self, V: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        """K V; with ``rows``, K[:, rows] V."""
-
-
-class Stored:
-    """Held in memory."""
-
-    def __init__(self, kernel: Kernel, X):
-        self.matrix = tiles.gram(kernel, X)
-        self.diagonal = self.matrix.diagonal().astype(float)
-
-    def columns(self, which: np.ndarray) -> np.ndarray:
-        return self.matrix[which].T
-
-    def product(self, V: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        if rows is None:
-            return tiles.multiply_stored(self.matrix, V)
-        return self.matrix[rows].T @ V
-
-
-class Tiled:
-    """Computed anew whenever it is needed, a tile at a time."""
-
-    def __init__(self, kernel: Kernel, X):
-        self.kernel, self.X = kernel, X
-        self.diagonal = np.asarray(kernel.diagonal(X), dtype=float)
-
-    def columns(self, which: np.ndarray) -> np.ndarray:
-        return tiles.cross(self.kernel, self.X, self.X[which])
-
-    def product(self, V: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        if rows is None:
-            return tiles.multiply_symmetric(self.kernel, self.X, V)
-        return tiles.multiply(self.kernel, self.X, self.X[rows], V)
-
-
-class Features:
-    """FFᵀ for features F (n × r); ``own`` are the values k(x, x) that its diagonal approaches."""
-
-    def __init__(self, F: np.ndarray, own: np.ndarray):
-        self.F, self.own = F, own
-        self.diagonal = np.einsum("ij,ij->i", F, F)
-
-    def columns(self, which: np.ndarray) -> np.ndarray:
-        return self.F @ self.F[which].T
-
-    def product(self, V: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        return self.F @ ((self.F if rows is None else self.F[rows]).T @ V)
-
-    def combine(self, shares: np.ndarray) -> np.ndarray:
-        """Combinations of the rows of F, shape (combinations, r)."""
-        return shares @ self.F
-
-
-@OVERFLOW_IS_LOOKED_FOR
-def gram(kernel: Kernel, X, storage: str = "auto") -> Stored | Tiled:
-    """The kernel matrix of the rows of X, stored where half of the free memory holds it."""
-    stored = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X), square=True) == "memory"
-    return Stored(kernel, X) if stored else Tiled(kernel, X)
+Gram = Stored | Tiled | FeatureGram  # has a diagonal, columns, and products with some of them
 
 
 class Partition:
@@ -107,7 +39,7 @@ class Partition:
 
     def refresh(self) -> None:
         """Compute the sums S from the labels alone."""
-        self.sums = np.asarray(self.gram.product(self._indicator(self.labels, self.weights)), dtype=float)
+        self.sums = np.asarray(self.gram @ self._indicator(self.labels, self.weights), dtype=float)
         self._count()
         if not all(np.isfinite(part).all() for part in (self.sums, self.masses, self.squares, self.total)):
             raise ValueError(
@@ -161,7 +93,7 @@ class Partition:
             return
         weights = self.weights[changed]
         difference = self._indicator(labels[changed], weights) - self._indicator(old, weights)
-        self.sums += self.gram.product(difference, changed)
+        self.sums += self.gram.multiply_columns(changed, difference)
         self._count()
 
     def move(self, i: int, target: int) -> None:

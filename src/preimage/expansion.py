@@ -87,7 +87,7 @@ class Expansion(Batch):
         One vector per target, or per pair of classes in the order of :class:`preimage.kernels.sklearn_machines.Dual`.
         The intercepts are left out (:func:`preimage.reduced.machines.from_sklearn` keeps them).
         """
-        kernel, points, weights, _ = sklearn_machines.read(model)
+        kernel, points, weights, _ = sklearn_machines.dual_form(model)
         return Expansion(kernel, points, weights)
 
     def __len__(self) -> int:

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from browser import chromium
-from preimage.cli.demo import demo as command
+from preimage.cli.demo import command
 from preimage.demo import run
 from preimage.demo.contest import Entry
 

@@ -5,8 +5,8 @@ import pytest
 
 from preimage.denoising import Learner, Recipe, Units, cut, small_patches
 from preimage.denoising.examples import Clean, Noisy
-from preimage.denoising.linear import Wiener
-from preimage.denoising.readout import Moments, gather
+from preimage.denoising.linear import LinearFilter
+from preimage.denoising.readout import SecondMoments, gather
 from preimage.denoising.saturation import Limits, Mending
 from preimage.denoising.stack import Blurred, Level, Stack
 from preimage.denoising.stage import Crossed, Stage
@@ -100,7 +100,7 @@ def test_features_are_kernel_values_the_row_and_one(kernel):
 def test_a_ridge_read_out_solves_the_normal_equations():
     phi = RNG(0).standard_normal((200, 12))
     truth = RNG(1).standard_normal((200, 3))
-    moments = Moments(phi.T @ phi / 200, phi.T @ truth / 200)
+    moments = SecondMoments(phi.T @ phi / 200, phi.T @ truth / 200)
     penalty = np.r_[np.ones(7), np.full(4, 0.01 * np.diag(moments.features)[7:-1].mean()), 1e-3]
     for ridge, found in zip((1e-3, 0.1, 10), moments.weights((1e-3, 0.1, 10), 7), strict=True):
         expected = np.linalg.solve(moments.features + ridge * np.diag(penalty), moments.truth)
@@ -124,7 +124,7 @@ def test_the_linear_filter_of_noisy_rows_tends_to_that_of_the_planted_covariance
     axes, variances = np.linalg.qr(rng.standard_normal((6, 6)))[0], np.array([4, 2, 1, 0.2, 0, 0])
     truth = (rng.standard_normal((40_000, 6)) * np.sqrt(variances)) @ axes.T + 3
     rows = (truth + sigma * rng.standard_normal(truth.shape)).astype(np.float32).reshape(-1, 1, 6)
-    found = Wiener.fit(Noisy.draw(rows, sigma, rng))
+    found = LinearFilter.fit(Noisy.draw(rows, sigma, rng))
     np.testing.assert_allclose(found.gain, (axes * (variances / (variances + sigma**2))) @ axes.T, atol=0.01)
     error = np.mean(np.square(found([rows])[:, 0] - truth))
     assert error == pytest.approx(np.mean(variances * sigma**2 / (variances + sigma**2)), rel=0.02)
@@ -138,7 +138,7 @@ def test_the_linear_filter_of_clean_rows_is_least_squares():
     rows[..., -1] = rows[..., 0]  # a column that says nothing new
     inputs = np.column_stack([rows[:, 0], np.ones(200)])
     expected = inputs @ np.linalg.lstsq(inputs, truth[:, 0], rcond=1e-6)[0]
-    np.testing.assert_allclose(Wiener.fit(Clean(truth, rows))([rows])[:, 0], expected, atol=2e-3)
+    np.testing.assert_allclose(LinearFilter.fit(Clean(truth, rows))([rows])[:, 0], expected, atol=2e-3)
 
 
 def test_the_probe_has_the_mean_of_the_closed_form_derivative():

@@ -14,7 +14,7 @@ from preimage.exceptions import ConstantColumnWarning, FewRowsWarning, NothingFi
 from preimage.features import RandomFourier
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
 from preimage.monitoring import CUSUM, EWMA, Cross, Reference
-from preimage.monitoring.limits import average_run_length, blocks, conformal_quantile, moment_limits
+from preimage.monitoring.limits import average_run_length, conformal_quantile, moment_limits, time_blocks
 from preimage.monitoring.scaling import Scaling
 from preimage.monitoring.statistics import derivatives, nested_statistics, statistics
 
@@ -291,7 +291,7 @@ def test_moment_limits_are_those_of_chi_squared_values():
 
 def test_blocks_are_judged_without_their_neighbours():
     seen = np.zeros(50, dtype=int)
-    for block, others in blocks(50, 7, gap=3):
+    for block, others in time_blocks(50, 7, gap=3):
         seen[block] += 1
         held = np.arange(50)[block]
         assert min(abs(held[:, None] - others).ravel()) == 4

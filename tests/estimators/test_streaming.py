@@ -243,7 +243,7 @@ def test_threads_that_write_the_same_file_leave_one_whole_answer(tmp_path):
         start.wait()
         for _ in range(20):
             blocks = (np.full((50, 2), float(number)) for _ in range(40))
-            found.add(tuple(np.unique(chunks.save(tmp_path / "codes.npy", blocks, (2000, 2), float))))
+            found.add(tuple(np.unique(chunks.save_rows(tmp_path / "codes.npy", blocks, (2000, 2), float))))
         return found
 
     with ThreadPoolExecutor(2) as pool:

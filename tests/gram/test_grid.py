@@ -59,13 +59,13 @@ def test_other_rows_are_left_to_double_precision(form, recwarn):
     X = form(pixels(600))
     if form is SPREAD["too far apart"]:
         X[0, 0] = 1  # so that the step is 1
-    points = tiles.Rows.ready(Gaussian(100.0), X)
+    points = tiles.PreparedRows.of(Gaussian(100.0), X)
     assert points.grid is None and points.X.dtype == float
     assert not len(recwarn)
 
 
 def test_single_precision_stays_as_it_is():
-    assert tiles.Rows.ready(Gaussian(100.0), pixels(600).astype("f4")).grid is None
+    assert tiles.PreparedRows.of(Gaussian(100.0), pixels(600).astype("f4")).grid is None
 
 
 @given(st.integers(0, 2**31), st.integers(1, 60), st.floats(0.5, 0.99))
@@ -89,14 +89,14 @@ def test_kernel_values_are_those_of_double_precision(form, kernel, monkeypatch):
     X, Y = form(pixels(200)), form(pixels(150, seed=1))
     X[:, 3] = X[0, 0]  # a column that tells nothing apart
     kernel = kernel(np.ptp(X))
-    ready = tiles.Rows.ready(kernel, Y, beside=X)
+    ready = tiles.PreparedRows.of(kernel, Y, other=X)
     assert ready.grid is not None and ready.X.dtype == np.float32
     exact = kernel(X - Y[0], Y - Y[0])
     np.testing.assert_allclose(tiles.cross(kernel, X, Y), exact, rtol=1e-12)
     np.testing.assert_allclose(tiles.gram(kernel, X), kernel(X - X[0], X - X[0]), rtol=1e-12)
     V = rows(150, 3)
     np.testing.assert_allclose(tiles.multiply(kernel, X, Y, V), exact @ V, atol=1e-11)
-    packed = triangle.gram(kernel, X).dense()
+    packed = triangle.packed_gram(kernel, X).dense()
     np.testing.assert_array_equal(packed, tiles.gram(kernel, X))
     np.testing.assert_array_equal(np.diag(packed), 1)
 
@@ -105,7 +105,7 @@ def test_kernel_values_are_those_of_double_precision(form, kernel, monkeypatch):
 def test_counts_of_any_type_beside_double_precision(dtype):
     X, Y = pixels(520).astype(dtype), pixels(600, seed=1)
     kernel, exact = Gaussian(200.0), Gaussian(200.0)(X.astype(float), Y)
-    assert tiles.Rows.ready(kernel, X, beside=Y).grid is not None
+    assert tiles.PreparedRows.of(kernel, X, other=Y).grid is not None
     np.testing.assert_allclose(tiles.cross(kernel, X, Y), exact, rtol=1e-12)
     np.testing.assert_allclose(tiles.cross(kernel, Y, X), exact.T, rtol=1e-12)
 
@@ -122,7 +122,7 @@ def test_one_row_beside_the_grid_is_enough_to_leave_it(which, monkeypatch):
     X = [pixels(200), pixels(150, seed=1)]
     X[which][-1, 5] += 0.25
     kernel = Gaussian(300.0)
-    assert tiles.Rows.ready(kernel, X[1], beside=X[0]).grid is None
+    assert tiles.PreparedRows.of(kernel, X[1], other=X[0]).grid is None
     np.testing.assert_allclose(tiles.cross(kernel, *X), kernel(*X), rtol=1e-12)
 
 
@@ -131,7 +131,7 @@ def test_rows_beyond_the_sample_are_looked_at(monkeypatch):
     X = pixels(600)
     X[1, 0] = 0.5
     assert guess(X, X.mean(axis=0)) is not None
-    assert tiles.Rows.ready(Gaussian(300.0), X).grid is None
+    assert tiles.PreparedRows.of(Gaussian(300.0), X).grid is None
 
 
 def test_the_budget_holds():
@@ -139,7 +139,7 @@ def test_the_budget_holds():
     kernel = Gaussian(300.0)
     expected = kernel(X, X) @ X
     with sklearn.config_context(working_memory=2):
-        assert tiles.Rows.ready(kernel, X).grid is not None
+        assert tiles.PreparedRows.of(kernel, X).grid is not None
         tracemalloc.start()
         try:
             product = tiles.multiply_symmetric(kernel, X, X)
@@ -153,7 +153,7 @@ def test_the_budget_holds():
 def test_kernel_pca_of_pixels_is_that_of_any_rows():
     """Noise of 1e-10 moves rows off the grid and eigenvalues by about as much."""
     X, new = pixels(700) / 255, pixels(600, seed=1) / 255
-    assert tiles.Rows.ready(Gaussian(2.0), X, beside=new).grid is not None
+    assert tiles.PreparedRows.of(Gaussian(2.0), X, other=new).grid is not None
     model = KernelPCA(6, kernel=Gaussian(2.0), random_state=0).fit(X)
     other = KernelPCA(6, kernel=Gaussian(2.0), random_state=0).fit(X + 1e-10 * rows(*X.shape))
     np.testing.assert_allclose(model.eigenvalues_, other.eigenvalues_, rtol=1e-8)

@@ -33,13 +33,13 @@ def test_work_is_spread_over_threads_with_one_blas_thread_each(monkeypatch):
         return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
     before = threadpool_info()
-    assert all(set(inside) == {1} for inside in threads.spread(task, range(4)))
+    assert all(set(inside) == {1} for inside in threads.parallel_map(task, range(4)))
     assert threadpool_info() == before
 
 
 def test_results_keep_the_order_of_the_tasks(thread_count):
-    assert threads.spread(lambda task: task**2, range(20)) == [task**2 for task in range(20)]
-    assert threads.spread(lambda task: task, []) == []
+    assert threads.parallel_map(lambda task: task**2, range(20)) == [task**2 for task in range(20)]
+    assert threads.parallel_map(lambda task: task, []) == []
 
 
 def test_an_exception_in_a_thread_comes_out_and_stops_the_work(thread_count):
@@ -68,7 +68,7 @@ def test_tasks_that_spread_theirs_do_it_in_their_own_thread_with_their_share(thr
         return threading.current_thread().name, threads.working_bytes()
 
     with sklearn.config_context(working_memory=300):
-        found = threads.spread(lambda _: (inner(0), threads.spread(inner, range(3))), range(20))
+        found = threads.parallel_map(lambda _: (inner(0), threads.parallel_map(inner, range(3))), range(20))
     for outer, inside in found:
         assert set(inside) == {outer}
         assert outer[1] == 300 * 2**20 // thread_count
@@ -251,7 +251,7 @@ def test_a_child_forked_while_a_thread_holds_blas_keeps_the_limit_and_works():
         if not child:
             with threads.single_threaded_blas(), threads.limited(1):
                 pass
-            os._exit(0 if blas() == [1] and threads.spread(lambda task: 2 * task, range(9))[-1] == 16 else 1)
+            os._exit(0 if blas() == [1] and threads.parallel_map(lambda task: 2 * task, range(9))[-1] == 16 else 1)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         over.set()
         thread.join()

@@ -36,7 +36,7 @@ DATA = {name: (kernel, rows(50, 3)) for name, kernel in KERNELS.items()} | {"csr
 def test_every_kernel_gives_its_matrix(kernel, X, monkeypatch):
     monkeypatch.setattr(tiles, "TILE", 16)
     expected = tiles.gram(kernel, X)
-    packed = triangle.gram(kernel, X)
+    packed = triangle.packed_gram(kernel, X)
     assert len(packed.blocks) == 10
     np.testing.assert_array_equal(packed.dense(), expected)
     high, low, sums = triangle.gram_halves(kernel, X)
@@ -50,14 +50,14 @@ def test_every_kernel_gives_its_matrix(kernel, X, monkeypatch):
 
 def test_float32_stays_float32():
     X = rows(700, 5, dtype="f4")
-    packed = triangle.gram(Gaussian(2.0), X)
+    packed = triangle.packed_gram(Gaussian(2.0), X)
     assert packed.dtype == packed.multiply(X).dtype == np.float32
     np.testing.assert_allclose(packed.dense(), Gaussian(2.0)(X.astype(float), X.astype(float)), rtol=3e-5)
 
 
 @pytest.mark.parametrize("n", [1000, 5000])
 def test_it_takes_little_more_than_half_of_the_square(n):
-    packed = triangle.gram(Gaussian(2.0), rows(n, 2, dtype="f4"))
+    packed = triangle.packed_gram(Gaussian(2.0), rows(n, 2, dtype="f4"))
     numbers = sum(block.size for block in packed.blocks)
     assert n * (n + 1) / 2 <= numbers <= n * (n + 2 * tiles.TILE) / 2
     base = packed.blocks[0].base
@@ -67,6 +67,6 @@ def test_it_takes_little_more_than_half_of_the_square(n):
 def test_tiles_are_as_small_as_a_small_budget_wants():
     X = rows(400, 3)
     with sklearn.config_context(working_memory=1):
-        packed = triangle.gram(Gaussian(2.0), X)
+        packed = triangle.packed_gram(Gaussian(2.0), X)
     assert max(block.size for block in packed.blocks) < 200**2
     np.testing.assert_allclose(packed.dense(), Gaussian(2.0)(X, X), rtol=1e-12)

@@ -22,7 +22,7 @@ from preimage.features.landmarks import KMeans
 from preimage.invertible.activations import ReLU, Sine
 from preimage.io import models
 from preimage.io.models.classes import known_classes, name_of
-from preimage.io.models.tree import Decoder, Encoder
+from preimage.io.models.tree import TreeReader, TreeWriter
 from preimage.kernels import Gaussian, Kernel, Laplacian, Matern
 from preimage.noise import CustomNoise, GaussianNoise, SaltAndPepper
 from preimage.preimages import Conformal, ConvexCombination, FixedPoint, Gradient, Learned
@@ -317,7 +317,7 @@ def test_older_versions_are_upgraded_step_by_step(tmp_path, monkeypatch):
 
 def test_a_field_that_an_older_version_lacked_takes_its_default():
     node = {"object": ["preimages.Learned", {"ridge": 0.5}]}
-    assert Decoder([]).decode(node) == Learned(ridge=0.5)
+    assert TreeReader([]).decode(node) == Learned(ridge=0.5)
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_a_field_that_an_older_version_lacked_takes_its_default():
 )
 def test_a_field_that_has_another_name_since_is_found(name, old):
     node = {"object": [name, {"tol": 1e-3, old: 7}]}
-    assert Decoder([]).decode(node).max_iter == 7
+    assert TreeReader([]).decode(node).max_iter == 7
 
 
 @pytest.mark.parametrize(("version", "sentence"), [(99, "update this library"), (0, "not known"), ("1", "not known")])
@@ -348,7 +348,7 @@ def test_other_versions_are_refused_with_a_sentence(version, sentence, tmp_path)
 
 def members_of(model):
     """Header and members of a model's file."""
-    encoder = Encoder()
+    encoder = TreeWriter()
     tree = encoder.encode(model, "model")
     stored = []
     for array in encoder.arrays:
@@ -552,20 +552,20 @@ def test_models_larger_than_memory_are_refused_before_reading(tmp_path, monkeypa
     "indices", [np.full(3, 10**6, dtype=np.int32), np.array([0, -5, 1], dtype=np.int32)], ids=["far", "negative"]
 )
 def test_sparse_indices_out_of_range_are_refused(indices, tmp_path):
-    encoder = Encoder()
+    encoder = TreeWriter()
     node = encoder.encode(sp.csr_array(np.eye(3)), "eye")
     encoder.arrays[node["sparse"][3]["array"]] = indices
     with pytest.raises(ValueError, match="ind"):
-        Decoder(encoder.arrays).decode(node)
+        TreeReader(encoder.arrays).decode(node)
 
 
 @pytest.mark.parametrize("change", [{"position": 10**6}, {"position": -1}, {"key": [1, 2]}, {"kind": "SFC64"}])
 def test_states_of_generators_that_are_none_are_refused(change):
-    encoder = Encoder()
+    encoder = TreeWriter()
     state = {"kind": "MT19937", "key": np.zeros(624, dtype=np.uint32), "position": 5, "has_gauss": 0, "gauss": 0.0}
     node = {"random": encoder.encode(state | change, "state")}
     with pytest.raises(ModelFileError):
-        Decoder(encoder.arrays).decode(node)
+        TreeReader(encoder.arrays).decode(node)
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,7 @@ def test_every_kernel_value_has_the_bound_of_its_distance(shape, make, dtype, d,
     K = tiles.gram(kernel, X)
     assert np.abs(K - kernel.profile(exact_distances(X, X))).max() <= bound
     assert K.max() <= 1 and (np.diag(K) == 1).all()
-    np.testing.assert_array_equal(K, triangle.gram(kernel, X).dense())
+    np.testing.assert_array_equal(K, triangle.packed_gram(kernel, X).dense())
 
 
 @every_shape
@@ -151,7 +151,7 @@ def test_two_clusters_far_apart_have_the_spectrum_of_each():
 
 def test_one_outlier_does_not_draw_the_origin_away():
     X = one_outlier(rows(3000, 4))
-    origin = tiles.Rows.ready(Gaussian(1.0), X).origin
+    origin = tiles.PreparedRows.of(Gaussian(1.0), X).origin
     assert np.linalg.norm(origin) < 1
 
 

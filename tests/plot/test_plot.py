@@ -236,13 +236,13 @@ def test_rows_that_failed_keep_the_stairs_below_all(model, digits):
 def test_the_curve_of_a_reduced_set_is_its_errors(plane):
     axes_of_feature_space = plane[0].components_
     found = {name: reduced_set(axes_of_feature_space, 12, method=name) for name in ("greedy", "selection")}
-    ax = plot.reduced_set(found, axes())
+    ax = plot.reduced_set_errors(found, axes())
     for line, result in zip(ax.lines, found.values(), strict=True):
         np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 13))
         np.testing.assert_allclose(line.get_ydata(), result.errors)
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert ax.get_legend() is not None
-    alone = plot.reduced_set(np.array([1.0, 0.5, 0.0]), axes())
+    alone = plot.reduced_set_errors(np.array([1.0, 0.5, 0.0]), axes())
     np.testing.assert_array_equal(alone.lines[0].get_ydata(), [1.0, 0.5, np.nan])
     assert alone.get_legend() is None
 

@@ -34,7 +34,7 @@ class _Lazy(click.Group):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in COMMANDS:
-            return getattr(import_module(COMMANDS[name][0]), name)
+            return import_module(COMMANDS[name][0]).command
         for found in entry_points(group=GROUP, name=name):
             return found.load()
         return _absent(name) if name in ELSEWHERE else None

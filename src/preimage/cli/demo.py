@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from preimage.demo.contest import Contest
 
 
-@click.command(cls=Command)
+@click.command("demo", cls=Command)
 @folder_option("demo", "report.html")
 @seed_option
 @force_option
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-def demo(out: Path, seed: int, force: bool, as_json: bool) -> None:
+def command(out: Path, seed: int, force: bool, as_json: bool) -> None:
     """Denoise handwritten digits by every method, beside linear PCA and scikit-learn, and write a report."""
     from preimage.demo import run
 

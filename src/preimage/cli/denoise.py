@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from preimage.io import Data, Reading
 
 
-@click.command(cls=Command)
+@click.command("denoise", cls=Command)
 @click.argument("input")
 @output_option(required=True)
 @click.option("--train", metavar="CLEAN", help="Clean examples like the rows of INPUT; else these teach themselves.")
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @table_options
 @seed_option
 @shared_options
-def denoise(
+def command(
     input: str,
     output: str,
     train: str | None,

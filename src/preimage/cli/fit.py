@@ -26,7 +26,7 @@ EXACT = 5000  # rows up to which the automatic choice is exact
 LANDMARKS = 1000
 
 
-@click.command(cls=Command)
+@click.command("fit", cls=Command)
 @click.argument("input")
 @output_option(required=True)
 @click.option("--components", type=COMPONENTS, default="auto", show_default=True, help="How many to keep.")
@@ -43,7 +43,7 @@ LANDMARKS = 1000
 @scheduler_option
 @seed_option
 @shared_options
-def fit(
+def command(
     input: str,
     output: str,
     components: Any,

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from preimage.io import Reading
 
 
-@click.command(cls=Command)
+@click.command("impute", cls=Command)
 @applies_model
-def impute(
+def command(
     model: str, input: str, output: str, reading: Reading, scheduler: str | None, force: bool, as_json: bool
 ) -> Told:
     """The rows of INPUT with their gaps filled by the model in the file MODEL; all other numbers stay as they are."""

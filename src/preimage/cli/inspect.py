@@ -15,10 +15,10 @@ from preimage.io.atomic import printable
 LONGEST = 1000  # characters of the first line
 
 
-@click.command(cls=Command)
+@click.command("inspect", cls=Command)
 @click.argument("model")
 @click.option("--json", "as_json", is_flag=True, help="Tell it as JSON.")
-def inspect(model: str, as_json: bool) -> None:
+def command(model: str, as_json: bool) -> None:
     """What is in the file MODEL, from its header alone."""
     import json
 

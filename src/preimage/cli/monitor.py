@@ -12,7 +12,7 @@ from preimage.cli.options import COMPONENTS, KERNEL, MEMORY, n_components
 LIMITS = ("cross", "kde", "split", "training")
 
 
-@click.command(cls=Command)
+@click.command("monitor", cls=Command)
 @click.argument("normal")
 @click.argument("new", required=False)
 @click.option("-o", "--output", metavar="OUTPUT", help="Where to list alarms, as CSV; else standard output.")
@@ -26,7 +26,7 @@ LIMITS = ("cross", "kde", "split", "training")
 @click.option("--memory", type=MEMORY, help="For small faults that last.")
 @seed_option
 @shared_options
-def monitor(
+def command(
     normal: str,
     new: str | None,
     output: str | None,

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from preimage.io import Reading
 
 
-@click.command(cls=Command)
+@click.command("reconstruct", cls=Command)
 @applies_model
 @click.option("--codes", is_flag=True, help="INPUT holds codes, as `preimage transform` writes them.")
-def reconstruct(
+def command(
     model: str,
     input: str,
     output: str,

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from preimage.io import Reading
 
 
-@click.command(cls=Command)
+@click.command("score", cls=Command)
 @applies_model
-def score(
+def command(
     model: str, input: str, output: str, reading: Reading, scheduler: str | None, force: bool, as_json: bool
 ) -> Told:
     """One number a row of INPUT: minus its squared distance to the subspace of the model in the file MODEL.

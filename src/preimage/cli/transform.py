@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from preimage.io import Reading
 
 
-@click.command(cls=Command)
+@click.command("transform", cls=Command)
 @applies_model
-def transform(
+def command(
     model: str, input: str, output: str, reading: Reading, scheduler: str | None, force: bool, as_json: bool
 ) -> Told:
     """Codes of the rows of INPUT by the model in the file MODEL."""

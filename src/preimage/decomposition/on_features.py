@@ -104,7 +104,7 @@ def _moments(features, X) -> Moments:
     if n < parts * tiles.TILE or 4 * parts * 8 * features.width**2 > threads.working_bytes():
         return Moments.of(features, X)
     shares = tiles.slices(n, -(-n // parts))
-    return reduce(operator.add, threads.spread(lambda rows: Moments.of(features, X[rows]), shares))
+    return reduce(operator.add, threads.parallel_map(lambda rows: Moments.of(features, X[rows]), shares))
 
 
 def decompose(features: FeatureMap, moments: Moments, sample, n_components, *, center: bool = True) -> Approximate:

@@ -9,11 +9,11 @@ import numpy as np
 from preimage.denoising.examples import Examples
 from preimage.denoising.views import Images
 
-__all__ = ["Wiener"]
+__all__ = ["LinearFilter"]
 
 
 @dataclass(frozen=True, eq=False)
-class Wiener:
+class LinearFilter:
     """x̂ = x̄ + C_xy C_yy⁻¹ (y − ȳ), with the covariances of rows y and their truth x (Wiener 1949)."""
 
     input_mean: np.ndarray
@@ -21,7 +21,7 @@ class Wiener:
     gain: np.ndarray
 
     @classmethod
-    def fit(cls, examples: Examples) -> Wiener:
+    def fit(cls, examples: Examples) -> LinearFilter:
         """From all examples; directions in which no row differs from another are left out."""
         input_mean, truth_mean, inputs, cross = examples.covariances()
         values, axes = np.linalg.eigh(inputs)

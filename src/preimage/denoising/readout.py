@@ -12,14 +12,14 @@ from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Images, View
 from preimage.gram import threads, tiles
 
-__all__ = ["RIDGES", "Moments", "gather"]
+__all__ = ["RIDGES", "SecondMoments", "gather"]
 
 RIDGES = tuple(10.0**power for power in range(-8, 1))
 BLOCK = 1024  # places whose features are held at once; four times as many while moments are gathered
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class SecondMoments:
     """The means of φφᵀ and φxᵀ."""
 
     features: np.ndarray
@@ -43,7 +43,7 @@ class Moments:
         return np.stack([root[:, None] * (axes @ (inner / (values + ridge))) for ridge in ridges])
 
 
-def gather(features: Features, view: View, maps: list[Images], examples: Examples, places: np.ndarray) -> Moments:
+def gather(features: Features, view: View, maps: list[Images], examples: Examples, places: np.ndarray) -> SecondMoments:
     """The moments over some places: products in the precision of the images, sums in double precision."""
     read = view.reader(maps)
     shares = [places[first :: threads.n_threads()] for first in range(threads.n_threads())]
@@ -57,6 +57,6 @@ def gather(features: Features, view: View, maps: list[Images], examples: Example
             cross = cross + np.asarray(examples.moment(features, phi, read, view, share[block]), dtype=float)
         return squares, cross
 
-    found = threads.spread(total, shares)
+    found = threads.parallel_map(total, shares)
     squares, cross = (np.sum(parts, axis=0) / len(places) for parts in zip(*found, strict=True))
-    return Moments(squares, cross)
+    return SecondMoments(squares, cross)

@@ -17,7 +17,7 @@ from scipy.ndimage import gaussian_filter
 
 from preimage import progress
 from preimage.denoising.examples import Examples
-from preimage.denoising.linear import Wiener
+from preimage.denoising.linear import LinearFilter
 from preimage.denoising.saturation import Mending
 from preimage.denoising.stage import Crossed, Recipe, Stage
 from preimage.denoising.views import Images, Lens, Whole, Windows
@@ -48,7 +48,7 @@ class Blurred:
         return self(maps)
 
 
-Sight = Crossed | Blurred | Wiener
+Sight = Crossed | Blurred | LinearFilter
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +175,7 @@ class Plan:
             view = Whole((0.0, 1.0), beside=self.local is None)
             return self.whole.crossed(view, [examples.images, below], examples, fold, rng)
         if self.local is None:
-            return Wiener.fit(examples)
+            return LinearFilter.fit(examples)
         return self.whole.crossed(Whole((1.0,)), [examples.images], examples, fold, rng)
 
 

@@ -38,7 +38,7 @@ class Stage:
         def fill(block: slice) -> None:
             found[block] = self.features.times(read(np.arange(block.start, block.stop)), weights)
 
-        threads.spread(fill, tiles.slices(n, BLOCK))
+        threads.parallel_map(fill, tiles.slices(n, BLOCK))
         return found
 
 

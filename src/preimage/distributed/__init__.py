@@ -32,6 +32,6 @@ def call(estimator, method: str, X, **options: Any):
     if method != "fit":
         return answers.lazy(estimator, method, X, **options)
     with unchanged_on_failure(estimator):
-        fit = clustering.fit if hasattr(estimator, "n_clusters") else fitting.fit
+        fit = clustering.fit_kernel_kmeans if hasattr(estimator, "n_clusters") else fitting.fit
         fit(estimator, X, **options)
     return estimator

@@ -83,7 +83,7 @@ def once(thing: Any) -> Any:
 
 
 def compute(*things: Any, total: int | None = None) -> tuple:
-    """The values of lazy things, with progress over ``total`` rows where tasks tell it (see :func:`tell`)."""
+    """The values of lazy things, with progress over ``total`` rows where tasks tell it (see :func:`report_rows`)."""
     client = active_client()
     with _told():
         if client is None:
@@ -107,7 +107,7 @@ def tree(parts: Sequence[Any], add: Callable[[list], Any]) -> Any:
     return level[0]
 
 
-def n_threads() -> int:
+def n_parallel_tasks() -> int:
     """How many tasks run at once."""
     client = active_client()
     return threads.n_threads() if client is None else sum(client.nthreads().values())
@@ -125,7 +125,7 @@ def as_one_of_many(working_memory: float) -> Iterator[None]:
         yield
 
 
-def tell(n_rows: int) -> None:
+def report_rows(n_rows: int) -> None:
     """Say, from inside a task on a worker, that rows are done."""
     with suppress(ValueError):  # where it is a thread of this process, and no worker
         get_worker().log_event(TOPIC, n_rows)

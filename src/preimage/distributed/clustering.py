@@ -8,13 +8,13 @@ import dask
 import numpy as np
 import scipy.sparse as sp
 
-from preimage.clustering import Features
 from preimage.distributed import cluster
 from preimage.estimators import conventions
 from preimage.gram import threads
+from preimage.gram.operators import FeatureGram, Symmetric
 
 
-class SpreadFeatures(Features):
+class ChunkedFeatureGram(FeatureGram):
     """FFᵀ for features F of the rows of a Dask array, in the chunks of the array.
 
     A product V ↦ F(FᵀV) sends V in its chunks, which is sparse where it stands for labels, and brings n × k numbers
@@ -22,6 +22,7 @@ class SpreadFeatures(Features):
     """
 
     def __init__(self, rows: Any, features_map: Any):
+        Symmetric.__init__(self, rows.dtype, rows.shape[0])
         self.rows, self.map = rows, features_map
         job = cluster.once(features_map)
         self.chunks = cluster.keep(rows.map(_features, features_map=job, working_memory=cluster.budget()))
@@ -34,13 +35,15 @@ class SpreadFeatures(Features):
         different, back = np.unique(which, return_inverse=True)
         return self._times(self.map(self.rows[different])[back].T)
 
-    def product(self, V: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-        numbers = np.arange(len(self.diagonal)) if rows is None else rows
-        order = np.argsort(numbers, kind="stable")
-        return self._times(self._weighted(V[order], numbers[order]))
+    def _matmat(self, V):
+        return self._times(self._weighted(V, np.arange(len(V))))
 
-    def combine(self, shares: np.ndarray) -> np.ndarray:
-        return self._weighted(shares.T, np.arange(shares.shape[1])).T
+    def multiply_columns(self, which: np.ndarray, V: np.ndarray) -> np.ndarray:
+        order = np.argsort(which, kind="stable")
+        return self._times(self._weighted(V[order], which[order]))
+
+    def combine(self, weights: np.ndarray) -> np.ndarray:
+        return self._weighted(weights.T, np.arange(weights.shape[1])).T
 
     def _times(self, M: np.ndarray) -> np.ndarray:
         """F M."""
@@ -58,12 +61,12 @@ class SpreadFeatures(Features):
         return cluster.compute(cluster.tree(parts, _sum))[0]
 
 
-def fit(estimator, X, y=None, sample_weight=None) -> None:
+def fit_kernel_kmeans(estimator, X, y=None, sample_weight=None) -> None:
     """Fit a kernel k-means through landmarks."""
-    from preimage.distributed.rows import Rows
+    from preimage.distributed.rows import ChunkedRows
     from preimage.estimators.kernel_kmeans import sample_weights
 
-    rows = Rows.of(X)
+    rows = ChunkedRows.of(X)
     if estimator.approximation is None:
         raise ValueError("exact kernel k-means needs all rows at once: give approximation=1000 to fit a Dask array.")
     if not isinstance(estimator.init, str):

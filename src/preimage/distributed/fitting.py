@@ -13,7 +13,7 @@ from preimage import decomposition, eigen, kernels
 from preimage.decomposition import on_features
 from preimage.distributed import cluster
 from preimage.distributed.gram import gram_on_cluster
-from preimage.distributed.rows import Rows
+from preimage.distributed.rows import ChunkedRows
 from preimage.eigen import BlockKrylov
 from preimage.estimators import conventions
 from preimage.features import Moments
@@ -57,13 +57,13 @@ class Job:
     def __call__(self, block: np.ndarray, number: int) -> Part:
         with cluster.as_one_of_many(self.working_memory):
             moments = on_features.accumulate(self.features, [block])
-        cluster.tell(len(block))
+        cluster.report_rows(len(block))
         return Part(moments, block[self.inside[number]])
 
 
 def fit(estimator, X, y=None) -> None:
     """Fit a kernel PCA; with ``approximation=None`` the leading components of the whole kernel matrix."""
-    rows = Rows.of(X)
+    rows = ChunkedRows.of(X)
     if rows.shape[0] < 2:
         raise ValueError(f"kernel PCA needs at least 2 rows, and the Dask array has {rows.shape[0]}.")
     cluster.check_workers()
@@ -78,7 +78,7 @@ def fit(estimator, X, y=None) -> None:
     estimator._adopt_moments(feature_map, part.moments, part.sample, rng)
 
 
-def accumulate(feature_map, rows: Rows, rng: np.random.Generator) -> Part:
+def accumulate(feature_map, rows: ChunkedRows, rng: np.random.Generator) -> Part:
     """The moments of all rows, and a uniform sample of them, from one pass."""
     n = rows.shape[0]
     chosen = np.arange(n) if n <= on_features.SAMPLE else np.sort(rng.choice(n, on_features.SAMPLE, replace=False))
@@ -86,7 +86,7 @@ def accumulate(feature_map, rows: Rows, rng: np.random.Generator) -> Part:
     return cluster.compute(cluster.tree(rows.map(_part, job=job), _sum), total=n)[0]
 
 
-def fit_exact(estimator, rows: Rows, rng: np.random.Generator) -> None:
+def fit_exact(estimator, rows: ChunkedRows, rng: np.random.Generator) -> None:
     """The leading components of the kernel matrix of all rows, which stays on the workers.
 
     The fitted model holds all rows, because its axes are expansions over them.
@@ -106,7 +106,7 @@ def fit_exact(estimator, rows: Rows, rng: np.random.Generator) -> None:
     estimator._adopt(model, rng)
 
 
-def examples(kernel, rows: Rows) -> np.ndarray | Rows:
+def examples(kernel, rows: ChunkedRows) -> np.ndarray | ChunkedRows:
     """Rows that length scales are taken from, where any is: all of a few, and evenly spaced ones of many."""
     if not scales.takes_rows(kernels.as_kernel(kernel)):
         return rows

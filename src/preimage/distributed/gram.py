@@ -50,7 +50,7 @@ def gram_on_cluster(kernel, X, *, center: bool, storage: str = "auto") -> tuple[
 
 def _parts(n: int, most: int) -> list[slice]:
     """Row chunks of at most ``most`` rows, and at least two for every thread there is."""
-    return tiles.slices(n, max(1, min(most, -(-n // (2 * cluster.n_threads())))))
+    return tiles.slices(n, max(1, min(most, -(-n // (2 * cluster.n_parallel_tasks())))))
 
 
 def storage_on_cluster(storage: str, n: int, dtype) -> str:

@@ -9,16 +9,15 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from preimage.clustering import Features
 from preimage.distributed import cluster
-from preimage.distributed.clustering import SpreadFeatures
+from preimage.distributed.clustering import ChunkedFeatureGram
 from preimage.distributed.pivots import choose_pivots
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ChunkedRows:
     """Rows that stay in the chunks of a Dask array; some of them are fetched by ``rows[numbers]``.
 
     Chunks of no rows are left out.
@@ -27,7 +26,7 @@ class Rows:
     array: Any
 
     @classmethod
-    def of(cls, X) -> Rows:
+    def of(cls, X) -> ChunkedRows:
         """The rows of a Dask array whose chunks are whole rows; a sentence for anything else."""
         return cls(checked(X))
 
@@ -86,9 +85,9 @@ class Rows:
         chosen = np.sort(rng.choice(self.shape[0], min(n_rows, self.shape[0]), replace=False))
         return choose_pivots(kernel, self.picked(chosen), min(m, len(chosen)), rng, tol)
 
-    def features(self, features_map) -> Features:
+    def feature_gram(self, features_map) -> ChunkedFeatureGram:
         """The Gram matrix of explicit features, which stay with the rows."""
-        return SpreadFeatures(self, features_map)
+        return ChunkedFeatureGram(self, features_map)
 
 
 def checked(X) -> Any:

@@ -95,7 +95,7 @@ def open_store(path: Path) -> tuple[Any, tuple[str, ...] | None]:
 
 def in_order(lazy) -> Iterator[np.ndarray]:
     """The blocks of a Dask array one after the other, computed a few at a time."""
-    ahead, blocks = 2 * cluster.n_threads(), lazy.to_delayed().ravel()
+    ahead, blocks = 2 * cluster.n_parallel_tasks(), lazy.to_delayed().ravel()
     for first in range(0, len(blocks), ahead):
         yield from cluster.compute(*blocks[first : first + ahead])
 

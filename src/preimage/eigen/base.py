@@ -45,7 +45,7 @@ class Solver(Protocol):
         """The k largest eigenpairs of a symmetric operator."""
 
 
-def report(
+def as_eigenpairs(
     operator, values, vectors, bound: float, steps: int, wanted: int | None = None, residuals: np.ndarray | None = None
 ) -> Eigenpairs:
     """Eigenpairs in descending order with deterministic signs and residuals, which ``bound`` should bound.

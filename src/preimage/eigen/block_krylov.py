@@ -11,11 +11,11 @@ from preimage import progress
 from preimage.eigen import lapack
 from preimage.eigen.base import (
     Eigenpairs,
+    as_eigenpairs,
     check_count,
     column_norms,
     orthonormal,
     rayleigh_ritz,
-    report,
     round_off,
 )
 from preimage.eigen.dense import Dense
@@ -87,13 +87,15 @@ class BlockKrylov:
         vectors = space.vectors(weights)
         image = vectors * values + space.outside @ (space.R @ weights[-space.width :]) + low @ vectors
         values, vectors, residuals = rayleigh_ritz(vectors, image)
-        return report(high, values, vectors, np.inf, steps + 1, wanted=k, residuals=residuals)
+        return as_eigenpairs(high, values, vectors, np.inf, steps + 1, wanted=k, residuals=residuals)
 
     def _solve(self, operator: Symmetric, k: int, start: np.ndarray, tol: float, rng) -> Eigenpairs:
         space, steps = self._grow(operator, k, start, tol, rng)
         values, weights, residuals = space.leading(k)
         vectors, bound = space.vectors(weights), tol * abs(values).max(initial=0)
-        return report(operator, values.astype(operator.dtype), vectors, bound, steps, wanted=k, residuals=residuals)
+        return as_eigenpairs(
+            operator, values.astype(operator.dtype), vectors, bound, steps, wanted=k, residuals=residuals
+        )
 
     def _grow(self, operator: Symmetric, k: int, start: np.ndarray, tol: float, rng) -> tuple[_Space, int]:
         """A space that holds k eigenvectors, and the number of passes that it took."""
@@ -238,7 +240,7 @@ class _Space:
 
 def _inner(basis: np.ndarray, block: np.ndarray) -> np.ndarray:
     """QᵀB of tall matrices, by rows on all cores."""
-    return sum(threads.spread(lambda rows: basis[rows].T @ block[rows], tiles.slices(len(block), TALL)))
+    return sum(threads.parallel_map(lambda rows: basis[rows].T @ block[rows], tiles.slices(len(block), TALL)))
 
 
 def _without(block: np.ndarray, basis: np.ndarray, coupling: np.ndarray) -> np.ndarray:
@@ -248,7 +250,7 @@ def _without(block: np.ndarray, basis: np.ndarray, coupling: np.ndarray) -> np.n
     def fill(rows: slice) -> None:
         np.subtract(block[rows], basis[rows] @ coupling, out=out[rows])
 
-    threads.spread(fill, tiles.slices(len(block), TALL))
+    threads.parallel_map(fill, tiles.slices(len(block), TALL))
     return out
 
 

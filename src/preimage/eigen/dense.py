@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from preimage.eigen import lapack
-from preimage.eigen.base import Eigenpairs, report
+from preimage.eigen.base import Eigenpairs, as_eigenpairs
 from preimage.gram import tiles
 from preimage.gram.operators import Symmetric
 
@@ -29,7 +29,7 @@ class Dense:
         pairs = lapack.subset(matrix.T, k, lower=False, overwrite=True)
         _restore_lower(matrix, diagonal)
         values, vectors = pairs or lapack.divide_and_conquer(matrix, k)
-        return report(matrix, values, vectors, bound=np.inf, steps=1)
+        return as_eigenpairs(matrix, values, vectors, bound=np.inf, steps=1)
 
 
 def _restore_lower(matrix: np.ndarray, diagonal: np.ndarray) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import norm
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
-from preimage.eigen.base import Eigenpairs, check_count, report, round_off
+from preimage.eigen.base import Eigenpairs, as_eigenpairs, check_count, round_off
 from preimage.eigen.dense import Dense
 from preimage.gram.operators import Symmetric
 from preimage.kernels.base import positive
@@ -37,7 +37,9 @@ class Lanczos:
         start = rng.standard_normal(n).astype(operator.dtype)
         scale = float(norm(operator @ start) / norm(start))
         if scale == 0:  # only the zero operator does that to a random vector, and ARPACK refuses it
-            return report(operator, np.zeros(k, operator.dtype), np.eye(n, k, dtype=operator.dtype), bound=0, steps=1)
+            return as_eigenpairs(
+                operator, np.zeros(k, operator.dtype), np.eye(n, k, dtype=operator.dtype), bound=0, steps=1
+            )
         counted = _Scaled(operator, scale)
         try:
             values, vectors = eigsh(counted, k, which="LA", v0=start, tol=self.tol, maxiter=self.max_iter)
@@ -47,7 +49,7 @@ class Lanczos:
             return Dense().solve(operator, k, rng)
         tolerance = max(self.tol, 10 * round_off(operator))
         bound = tolerance * scale * max(1, float(np.abs(values).max(initial=0)))
-        return report(operator, scale * values, vectors, bound, counted.products + 1, wanted=k)
+        return as_eigenpairs(operator, scale * values, vectors, bound, counted.products + 1, wanted=k)
 
 
 class _Scaled(Symmetric):

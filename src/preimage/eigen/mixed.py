@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from preimage.eigen import lapack
-from preimage.eigen.base import Eigenpairs, orthonormal, rayleigh_ritz, report
+from preimage.eigen.base import Eigenpairs, as_eigenpairs, orthonormal, rayleigh_ritz
 from preimage.eigen.dense import Dense
 from preimage.gram.operators import Symmetric
 
@@ -32,4 +32,4 @@ class Mixed:
             return Dense().solve(operator, k, rng)
         basis, _ = orthonormal(vectors.astype(matrix.dtype))
         values, vectors, residuals = rayleigh_ritz(basis, matrix @ basis)
-        return report(matrix, values, vectors, bound=np.inf, steps=1, residuals=residuals)
+        return as_eigenpairs(matrix, values, vectors, bound=np.inf, steps=1, residuals=residuals)

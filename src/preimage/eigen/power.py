@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import norm
 
-from preimage.eigen.base import Eigenpairs, check_count, report, round_off
+from preimage.eigen.base import Eigenpairs, as_eigenpairs, check_count, round_off
 from preimage.gram.operators import Symmetric
 from preimage.kernels.base import positive
 
@@ -41,7 +41,7 @@ class PowerDeflation:
         values, vectors = np.array([value for value, _ in kept]), np.stack([vector for _, vector in kept], axis=1)
         # Vectors deflated before a pair, each with its own residual, add to the residual of that pair.
         bound = self._tolerance(operator) * max(abs(value) for value, _ in found) * np.sqrt(len(found))
-        return report(operator, values, vectors, bound, steps)
+        return as_eigenpairs(operator, values, vectors, bound, steps)
 
     def _tolerance(self, operator) -> float:
         return max(self.tol, round_off(operator))

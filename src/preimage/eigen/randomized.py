@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage.eigen import lapack
-from preimage.eigen.base import Eigenpairs, report
+from preimage.eigen.base import Eigenpairs, as_eigenpairs
 from preimage.gram.operators import Symmetric
 
 
@@ -32,4 +32,4 @@ class Randomized:
             basis = np.linalg.qr(operator @ basis)[0]
         values, vectors = lapack.divide_and_conquer(basis.T @ (operator @ basis))
         largest = np.argsort(np.abs(values))[::-1][:k]
-        return report(operator, values[largest], basis @ vectors[:, largest], np.inf, products)
+        return as_eigenpairs(operator, values[largest], basis @ vectors[:, largest], np.inf, products)

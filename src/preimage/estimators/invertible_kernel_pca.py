@@ -10,7 +10,7 @@ from preimage.decomposition.explicit import Components
 from preimage.estimators import conventions
 from preimage.gram import threads, tiles
 from preimage.invertible.activations import as_activation
-from preimage.invertible.map import COPIES, Decoder, InvertibleMap
+from preimage.invertible.map import COPIES, AnchoredDecoder, InvertibleMap
 from preimage.io.models import Persistent
 from preimage.kernels.base import is_number
 
@@ -25,7 +25,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
     * ``denoise(X)`` *filters an input*: the projection, the activation and the linear map are undone in turn (eq. 4),
       and what the activation loses is taken from the input itself, around the bottleneck of the components;
     * ``inverse_transform(X)`` *decodes a code*: there is no input to take anything from, and the nearest training code
-      lends its point as an anchor (see :class:`preimage.invertible.Decoder`).
+      lends its point as an anchor (see :class:`preimage.invertible.AnchoredDecoder`).
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         )
         if ridge is None:
             fitted = fitted.with_ridge(_best_ridge(fitted, X, features, rng))
-        self.map_, self.ridge_, self._decoder = fitted, fitted.ridge, Decoder.of(fitted, X)
+        self.map_, self.ridge_, self._decoder = fitted, fitted.ridge, AnchoredDecoder.of(fitted, X)
         self.eigenvalues_ = fitted.components.eigenvalues
         self.explained_variance_ratio_ = self.eigenvalues_ / fitted.components.total
         self.n_components_ = len(self.eigenvalues_)

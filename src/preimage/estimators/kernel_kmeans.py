@@ -13,6 +13,7 @@ from preimage import clustering, features, kernels, preimages
 from preimage.estimators import conventions
 from preimage.expansion import Expansion
 from preimage.gram import threads, tiles
+from preimage.gram.operators import FeatureGram, square_gram
 from preimage.io import chunks
 from preimage.io.models import Persistent
 from preimage.kernels import Kernel, Precomputed, scales
@@ -171,7 +172,7 @@ class KernelKMeans(
         if isinstance(kernel, Precomputed):
             kernel, points = Precomputed(X), kept[:, None]
         features_map = self._feature_map(kernel, points, rng)
-        gram = clustering.gram(kernel, points) if features_map is None else _features(features_map, points)
+        gram = square_gram(kernel, points) if features_map is None else _feature_gram(features_map, points)
         if self.n_clusters > 1 and clustering.is_single_point(gram):
             raise ValueError(
                 f"all rows are equal for this kernel, so that there are no {self.n_clusters} clusters among them: "
@@ -211,7 +212,7 @@ class KernelKMeans(
         shares = np.zeros((self.n_clusters, len(weights)))
         shares[part.labels, np.arange(len(weights))] = weights / part.masses[part.labels]
         missed = 0.0
-        if isinstance(part.gram, clustering.Features):  # means of features, turned into weights on the landmarks
+        if isinstance(part.gram, FeatureGram):  # means of features, turned into weights on the landmarks
             shares = part.gram.combine(shares) @ features_map.root.T
             missed = float(weights @ (part.gram.own - part.gram.diagonal))
             points = features_map.landmarks
@@ -269,11 +270,11 @@ class KernelKMeans(
         return len(self.centroids_)
 
 
-def _features(features_map, points) -> clustering.Features:
+def _feature_gram(features_map, points) -> FeatureGram:
     """The Gram matrix of explicit features; rows on many machines keep theirs."""
-    if hasattr(points, "features"):
-        return points.features(features_map)
-    return clustering.Features(features_map(points), features_map.kernel.diagonal(points))
+    if hasattr(points, "feature_gram"):
+        return points.feature_gram(features_map)
+    return FeatureGram(features_map(points), features_map.kernel.diagonal(points))
 
 
 def sample_weights(sample_weight, n: int) -> np.ndarray:

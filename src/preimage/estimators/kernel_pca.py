@@ -157,7 +157,7 @@ class KernelPCA(
         if out is None:
             return model.codes(X)
         blocks = (model.codes(X[rows]) for rows in tiles.slices(X.shape[0], chunks.BLOCK))
-        return chunks.save(out, blocks, (X.shape[0], model.n_components), model.alphas.dtype)
+        return chunks.save_rows(out, blocks, (X.shape[0], model.n_components), model.alphas.dtype)
 
     def project(self, X) -> Projection:
         """The projections Pφ(x) of the rows onto the subspace, mean included, as an expansion."""

@@ -214,7 +214,9 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         def fit(kernel: Kernel, n_components: int, rows: np.ndarray) -> KernelPCA:
             return self._quietly(KernelPCA(min(n_components, len(rows) - 1), kernel=kernel, random_state=seed), rows)
 
-        tried = choice.choose(fit, _as_kernels(self.model), X, self.alpha, self.lags, as_memory(self.memory), rng)
+        tried = choice.choose_setting(
+            fit, _as_kernels(self.model), X, self.alpha, self.lags, as_memory(self.memory), rng
+        )
         best = tried[0]
         approximation = None if len(X) <= EXACT else max(LANDMARKS, 2 * best.n_components)
         return KernelPCA(best.n_components, kernel=best.kernel, approximation=approximation, random_state=seed), tried

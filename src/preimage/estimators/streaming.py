@@ -130,7 +130,7 @@ class StreamingMixin:
             raise ValueError(f"X has {rows.shape[1]} features, but this model expects {self.n_features_in_}.")
         shape, dtype = (rows.shape[0], model.n_components), model.alphas.dtype
         if out is not None:
-            return chunks.save(out, (model.codes(block) for block in rows), shape, dtype)
+            return chunks.save_rows(out, (model.codes(block) for block in rows), shape, dtype)
         codes, first = np.empty(shape, dtype=dtype), 0
         for block in rows:
             codes[first : first + len(block)] = model.codes(block)

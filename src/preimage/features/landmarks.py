@@ -97,7 +97,7 @@ def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-
     m where what is left is round-off.
     """
     missing = np.maximum(kernel.diagonal(X), 0).astype(float)
-    noise = round_off(X)
+    noise = residual_floor(X)
     enough, floor = max(tol, noise) * missing.sum(), noise * missing.max(initial=0)
     G, chosen = np.empty((X.shape[0], m)), np.zeros(0, dtype=int)
     with threads.single_threaded_blas():  # many small steps between those that have threads of their own
@@ -124,7 +124,7 @@ def block_size(m: int) -> int:
     return max(m // 5, 1)
 
 
-def round_off(X) -> float:
+def residual_floor(X) -> float:
     """What rounding kernel values leaves of a residual that is 0, relative to the values."""
     return 10 * float(np.finfo(tiles.value_dtype(X, X)).eps)
 
@@ -154,4 +154,4 @@ def _fill(columns: np.ndarray, kernel: Kernel, X, new: np.ndarray, known: np.nda
         solved = scipy.linalg.solve_triangular(L, values.T, lower=True, overwrite_b=True, check_finite=False)
         columns[rows] = solved.T
 
-    threads.spread(fill, tiles.slices(X.shape[0], 2 * tiles.TILE))
+    threads.parallel_map(fill, tiles.slices(X.shape[0], 2 * tiles.TILE))

@@ -6,6 +6,7 @@ K̃ = HKH with H = I − 11ᵀ/n (ALGORITHMS: K̃ᵢⱼ = Kᵢⱼ − rᵢ − r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -36,7 +37,11 @@ class GramStatistics:
 
 
 class Symmetric(LinearOperator):
-    """A symmetric operator that can also be had as a dense matrix."""
+    """A symmetric operator that can also be had as a dense matrix.
+
+    Those that hold or compute all entries also have their ``diagonal`` in double precision, ``columns(which)``, that is
+    A[:, which], and ``multiply_columns(which, V)``, which is A[:, which] V.
+    """
 
     def __init__(self, dtype, n: int):
         super().__init__(dtype=np.dtype(dtype), shape=(n, n))
@@ -56,7 +61,7 @@ class Symmetric(LinearOperator):
         return self @ np.full(self.shape[0], 1 / self.shape[0], dtype=self.dtype)
 
     def features(self, rows: np.ndarray) -> np.ndarray | None:
-        """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström), where products are dear; else None."""
+        """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström), where products are expensive; else None."""
         return None
 
     def halves(self) -> tuple[Symmetric, Symmetric] | None:
@@ -73,6 +78,16 @@ class Stored(Symmetric):
 
     def _matmat(self, V):
         return tiles.multiply_stored(self.matrix, V)
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        return self.matrix.diagonal().astype(float)
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        return self.matrix[which].T
+
+    def multiply_columns(self, which: np.ndarray, V: np.ndarray) -> np.ndarray:
+        return self.matrix[which].T @ V
 
     def dense(self) -> np.ndarray:
         return self.matrix
@@ -123,12 +138,44 @@ class Tiled(Symmetric):
     def _matmat(self, V):
         return tiles.multiply_symmetric(self.kernel, self.X, np.ascontiguousarray(V))
 
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        return np.asarray(self.kernel.diagonal(self.X), dtype=float)
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        return tiles.cross(self.kernel, self.X, self.X[which])
+
+    def multiply_columns(self, which: np.ndarray, V: np.ndarray) -> np.ndarray:
+        return tiles.multiply(self.kernel, self.X, self.X[which], V)
+
     def features(self, rows: np.ndarray) -> np.ndarray:
-        columns = tiles.cross(self.kernel, self.X, self.X[rows])
+        columns = self.columns(rows)
         return columns @ inverse_root(columns[rows])
 
     def dense(self) -> np.ndarray:
         return tiles.gram(self.kernel, self.X)
+
+
+class FeatureGram(Symmetric):
+    """FFᵀ for explicit features F (n × r); ``own`` holds the values k(x, x) that its diagonal approximates."""
+
+    def __init__(self, F: np.ndarray, own: np.ndarray):
+        super().__init__(F.dtype, F.shape[0])
+        self.F, self.own = F, own
+        self.diagonal = np.einsum("ij,ij->i", F, F)
+
+    def _matmat(self, V):
+        return self.F @ (self.F.T @ V)
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        return self.F @ self.F[which].T
+
+    def multiply_columns(self, which: np.ndarray, V: np.ndarray) -> np.ndarray:
+        return self.F @ (self.F[which].T @ V)
+
+    def combine(self, weights: np.ndarray) -> np.ndarray:
+        """Combinations of the rows of F, shape (combinations, r)."""
+        return weights @ self.F
 
 
 class Centred(Symmetric):
@@ -157,7 +204,7 @@ class Centred(Symmetric):
 
 
 class CentredStored(Centred):
-    """HAH for a stored matrix of our own. It is centred in place if somebody asks for it, which products do not."""
+    """HAH for a stored matrix of our own, centred in place on the first ``dense()``; products do not need it."""
 
     operator: Stored
 
@@ -174,6 +221,13 @@ def gram_operator(kernel: Kernel, X, *, center: bool, storage: str = "auto") -> 
     return centred(plain, float(np.sum(diagonal, dtype=float)), center)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # callers look for it
+def square_gram(kernel: Kernel, X, storage: str = "auto") -> Stored | Tiled:
+    """The Gram matrix of the rows of X, all of it in memory where it takes at most half of the free memory."""
+    fits = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X), square=True) == "memory"
+    return Stored(tiles.gram(kernel, X)) if fits else Tiled(kernel, X)
+
+
 def _plain_operator(kernel: Kernel, X, storage: str, diagonal: np.ndarray) -> Symmetric:
     if storage == "recompute":
         return Tiled(kernel, X)
@@ -181,7 +235,7 @@ def _plain_operator(kernel: Kernel, X, storage: str, diagonal: np.ndarray) -> Sy
         return Stored(tiles.gram(kernel, X))
     if storage == "halves" and tiles.value_dtype(X, X) == np.float64 and _fits_single(kernel, diagonal):
         return Halves(*triangle.gram_halves(kernel, X))
-    return Packed(triangle.gram(kernel, X))
+    return Packed(triangle.packed_gram(kernel, X))
 
 
 def _fits_single(kernel: Kernel, diagonal: np.ndarray) -> bool:
@@ -226,7 +280,7 @@ def center_in_place(matrix: np.ndarray) -> None:
         def centre(rows: slice, halves=halves) -> None:
             matrix[rows] -= halves[rows, None] + halves
 
-        threads.spread(centre, tiles.slices(matrix.shape[0], 128))
+        threads.parallel_map(centre, tiles.slices(matrix.shape[0], 128))
 
 
 def choose_storage(storage: str, n: int, dtype, *, square: bool = False) -> str:

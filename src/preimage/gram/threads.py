@@ -33,7 +33,7 @@ def working_bytes() -> int:
     return int(get_config()["working_memory"] * 2**20)
 
 
-def spread(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list:
+def parallel_map(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list:
     """The results of ``function`` over the tasks, on all cores, each with one BLAS thread.
 
     Nested calls run in their thread, with its share of the budget.

@@ -26,41 +26,41 @@ Place = tuple[slice, slice]  # the rows and the columns of a tile
 def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
     """The kernel matrix between the rows of X and the rows of Y."""
     out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y)) if out is None else out
-    right, side = Rows.ready(kernel, Y, beside=X), tile_side(Y)
+    right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
 
     def fill(rows: slice) -> None:
-        left = right.likewise(X[rows])
+        left = right.like(X[rows])
         for columns in slices(Y.shape[0], side):
             out[rows, columns] = left.values(right[columns])
 
-    threads.spread(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
+    threads.parallel_map(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
     return out
 
 
 def gram(kernel: Kernel, X) -> np.ndarray:
     """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
-    out, points = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), Rows.ready(kernel, X)
-    threads.spread(lambda place: put(out, place, symmetric_tile(points, place)), upper_tiles(X))
+    out, points = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), PreparedRows.of(kernel, X)
+    threads.parallel_map(lambda place: put(out, place, symmetric_tile(points, place)), upper_tiles(X))
     return out
 
 
 def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
     """K(X, Y) @ V without storing K."""
     out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
-    right, side = Rows.ready(kernel, Y, beside=X), tile_side(Y)
+    right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
 
     def fill(rows: slice) -> None:
-        left = right.likewise(X[rows])
+        left = right.like(X[rows])
         for columns in slices(Y.shape[0], side):
             out[rows] += left.values(right[columns]) @ V[columns]
 
-    threads.spread(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
+    threads.parallel_map(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
     return out
 
 
 def multiply_symmetric(kernel: Kernel, X, V: np.ndarray) -> np.ndarray:
     """K(X, X) @ V without storing K, each off-diagonal tile computed once and used twice."""
-    places, points = upper_tiles(X), Rows.ready(kernel, X)
+    places, points = upper_tiles(X), PreparedRows.of(kernel, X)
     return multiply_tiles(places, lambda tile: symmetric_tile(points, places[tile]), V, value_dtype(X, X))
 
 
@@ -83,7 +83,7 @@ def multiply_tiles(
 
     n_shares = n_shares or threads.n_threads()
     shares = [range(first, len(places), n_shares) for first in range(n_shares)]
-    return np.sum(threads.spread(product, shares), axis=0).T
+    return np.sum(threads.parallel_map(product, shares), axis=0).T
 
 
 def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
@@ -96,12 +96,12 @@ def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
     def fill(rows: slice) -> None:
         out[..., rows] = V.T @ matrix[rows].T
 
-    threads.spread(fill, slices(matrix.shape[0], 2 * TILE))
+    threads.parallel_map(fill, slices(matrix.shape[0], 2 * TILE))
     return out.T
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PreparedRows:
     """Rows made ready for many tiles: what every pair of matrices would have to do again is done once.
 
     For a kernel of the distance, rows x become x̃ = (x − origin)·√(2/c) with half their squared norms h, c the kernel's
@@ -120,28 +120,28 @@ class Rows:
     slope: float = np.inf
 
     @classmethod
-    def ready(cls, kernel: Kernel, X, beside=None) -> Rows:
+    def of(cls, kernel: Kernel, X, other=None) -> PreparedRows:
         """Rows with the origin moved to their centre, where the kernel is one of the distance and all rows are dense.
 
         The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
         Columns in which these rows are all the same are 0 when moved: they count in h alone, and not in the products.
         """
-        sparse, room = sp.issparse(X) or sp.issparse(beside), threads.working_bytes() / 4
+        sparse, room = sp.issparse(X) or sp.issparse(other), threads.working_bytes() / 4
         if sparse or not isinstance(kernel, Radial) or not 0 < 4 * X.size <= room:
             return cls(kernel, X)
         varies = np.ptp(X, axis=0) > 0
         origin = np.where(varies, _centre(X), X[0])
-        grid = _common_grid([X] if beside is None else [X, beside], origin)
+        grid = _common_grid([X] if other is None else [X, other], origin)
         if grid is None and X.nbytes > room:
             return cls(kernel, X)
         columns = None if varies.all() else np.flatnonzero(varies)
         slope = -float(kernel.derivative(np.zeros(()))) * kernel.unit  # the steepest |dκ/du|: profiles are convex
-        return cls(kernel, X, origin=origin, columns=columns, grid=grid, slope=slope).likewise(X)
+        return cls(kernel, X, origin=origin, columns=columns, grid=grid, slope=slope).like(X)
 
-    def likewise(self, X) -> Rows:
+    def like(self, X) -> PreparedRows:
         """Other rows with the same origin."""
         if self.origin is None or sp.issparse(X):
-            return Rows(self.kernel, X)
+            return PreparedRows(self.kernel, X)
         width = X.shape[1] if self.columns is None else len(self.columns)
         exact, single = np.result_type(X, self.origin), self.grid is not None
         halves = np.empty(X.shape[0], dtype=float if single else exact)
@@ -152,7 +152,7 @@ class Rows:
             halves[rows] = squared_norms(moved) * (self.weight / 2)
             counted[rows] = moved if self.columns is None else moved.take(self.columns, axis=1)
 
-        threads.spread(move, slices(X.shape[0], TILE // 2))
+        threads.parallel_map(move, slices(X.shape[0], TILE // 2))
         return replace(self, X=counted, given=X, halves=halves)
 
     def _moved(self, X: np.ndarray) -> np.ndarray:
@@ -167,19 +167,19 @@ class Rows:
         """What inner products are to be multiplied by."""
         return 1.0 if self.grid is None else 2 * (self.grid.step / np.sqrt(self.kernel.unit)) ** 2
 
-    def __getitem__(self, part: slice) -> Rows:
+    def __getitem__(self, part: slice) -> PreparedRows:
         if self.halves is None:
             return replace(self, X=self.X[part])
         return replace(self, X=self.X[part], given=self.given[part], halves=self.halves[part])
 
-    def values(self, other: Rows, out: np.ndarray | None = None) -> np.ndarray:
+    def values(self, other: PreparedRows, out: np.ndarray | None = None) -> np.ndarray:
         """Kernel values with other rows, in ``out`` or an array of our own."""
         if self.halves is None or other.halves is None:
             return _into(out, self.kernel(self.X, other.X))
         return self._radial_values(other, out)
 
     @np.errstate(over="ignore", invalid="ignore")  # what overflows is computed again
-    def _radial_values(self, other: Rows, out: np.ndarray | None) -> np.ndarray:
+    def _radial_values(self, other: PreparedRows, out: np.ndarray | None) -> np.ndarray:
         values = self._products(other, out)
         if self is other:
             np.fill_diagonal(values, -np.inf)  # known already
@@ -190,13 +190,13 @@ class Rows:
             np.fill_diagonal(values, self.kernel.profile(np.zeros((), dtype=values.dtype)))
         return values
 
-    def _products(self, other: Rows, out: np.ndarray | None) -> np.ndarray:
+    def _products(self, other: PreparedRows, out: np.ndarray | None) -> np.ndarray:
         """The inner products x̃ᵀỹ."""
         if self.grid is None:
             return np.matmul(self.X, other.X.T, out=out)
         return np.multiply(self.X @ other.X.T, self.weight, out=out, dtype=float)
 
-    def _measure(self, part: slice, values: np.ndarray, other: Rows) -> None:
+    def _measure(self, part: slice, values: np.ndarray, other: PreparedRows) -> None:
         """From inner products of some rows to −‖x − y‖²/c; a single column takes it from its differences."""
         X, Y, factor, half = self.given[part], other.given, 1 / self.kernel.unit, self.halves[part]  # type: ignore[index]
         if X.shape[1] == 1:
@@ -225,7 +225,7 @@ def _common_grid(matrices: list, near: np.ndarray) -> Grid | None:
     if grid is None:
         return None
     parts = (X[rows] for X in matrices for rows in slices(X.shape[0], TILE // 2))
-    return grid if all(threads.spread(grid.holds, parts)) else None
+    return grid if all(threads.parallel_map(grid.holds, parts)) else None
 
 
 def _into(out: np.ndarray | None, values: np.ndarray) -> np.ndarray:
@@ -244,7 +244,7 @@ def put(out: np.ndarray, place: Place, block: np.ndarray) -> None:
         out[columns, rows] = block.T
 
 
-def symmetric_tile(points: Rows, place: Place, out: np.ndarray | None = None) -> np.ndarray:
+def symmetric_tile(points: PreparedRows, place: Place, out: np.ndarray | None = None) -> np.ndarray:
     """A tile of the kernel matrix of some rows; one on the diagonal is symmetric."""
     rows, columns = place
     left = points[rows]
@@ -257,7 +257,7 @@ def symmetric_tile(points: Rows, place: Place, out: np.ndarray | None = None) ->
 def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) -> list:
     """``function(rows)`` for slices that cover the rows, in threads; ``row_bytes`` is what one row costs meanwhile."""
     affordable = int(threads.working_bytes() / max(row_bytes, 1) / threads.n_threads())
-    return threads.spread(function, slices(n_rows, max(1, min(fair_length(n_rows), affordable))))
+    return threads.parallel_map(function, slices(n_rows, max(1, min(fair_length(n_rows), affordable))))
 
 
 def slices(n: int, length: int = TILE) -> list[slice]:

@@ -45,20 +45,20 @@ class Triangle:
     def dense(self) -> np.ndarray:
         """The matrix itself."""
         out = np.empty((self.n, self.n), dtype=self.dtype)
-        threads.spread(lambda tile: tiles.put(out, *tile), zip(self.places, self.blocks, strict=True))
+        threads.parallel_map(lambda tile: tiles.put(out, *tile), zip(self.places, self.blocks, strict=True))
         return out
 
 
-def gram(kernel: Kernel, X) -> Triangle:
+def packed_gram(kernel: Kernel, X) -> Triangle:
     """The kernel matrix of the rows of X."""
-    out, points = Triangle.empty(tiles.upper_tiles(X), tiles.value_dtype(X, X)), tiles.Rows.ready(kernel, X)
-    threads.spread(lambda tile: tiles.symmetric_tile(points, *tile), zip(out.places, out.blocks, strict=True))
+    out, points = Triangle.empty(tiles.upper_tiles(X), tiles.value_dtype(X, X)), tiles.PreparedRows.of(kernel, X)
+    threads.parallel_map(lambda tile: tiles.symmetric_tile(points, *tile), zip(out.places, out.blocks, strict=True))
     return out
 
 
 def gram_halves(kernel: Kernel, X) -> tuple[Triangle, Triangle, np.ndarray]:
     """The same in double precision as two triangles in single precision, K = high + low, and the sums of its rows."""
-    places, points = tiles.upper_tiles(X), tiles.Rows.ready(kernel, X)
+    places, points = tiles.upper_tiles(X), tiles.PreparedRows.of(kernel, X)
     high, low = (Triangle.empty(places, np.float32) for _ in range(2))
 
     def fill(tile: int) -> tuple[np.ndarray, np.ndarray]:
@@ -71,7 +71,7 @@ def gram_halves(kernel: Kernel, X) -> tuple[Triangle, Triangle, np.ndarray]:
 
     row_sums = np.zeros(X.shape[0])
     for (rows, columns), (over_columns, over_rows) in zip(
-        places, threads.spread(fill, range(len(places))), strict=True
+        places, threads.parallel_map(fill, range(len(places))), strict=True
     ):
         row_sums[rows] += over_columns
         if rows != columns:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from preimage.invertible.activations import ReLU, Sine
-from preimage.invertible.map import Decoder, InvertibleMap
+from preimage.invertible.map import AnchoredDecoder, InvertibleMap
 
-__all__ = ["Decoder", "InvertibleMap", "ReLU", "Sine"]
+__all__ = ["AnchoredDecoder", "InvertibleMap", "ReLU", "Sine"]

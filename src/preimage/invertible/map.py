@@ -86,7 +86,7 @@ class InvertibleMap:
 
 
 @dataclass(frozen=True, eq=False)
-class Decoder:
+class AnchoredDecoder:
     """From a code alone to a point: the nearest known code lends its point as an anchor.
 
     Where the activation has a quadrature (the sine), a code predicts a complex number ĉ for every feature, linearly,
@@ -104,7 +104,7 @@ class Decoder:
     regression: np.ndarray | None
 
     @classmethod
-    def of(cls, mapping: InvertibleMap, X) -> Decoder:
+    def of(cls, mapping: InvertibleMap, X) -> AnchoredDecoder:
         """A decoder that knows the rows of X."""
         codes = mapping.codes(X)
         if not hasattr(mapping.activation, "quadrature"):

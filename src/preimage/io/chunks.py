@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array
 from preimage.gram import threads, tiles
 from preimage.io.atomic import written
 
-__all__ = ["Chunks", "as_chunks", "is_streamed", "save"]
+__all__ = ["Chunks", "as_chunks", "is_streamed", "save_rows"]
 
 BLOCK = 8192  # rows a block at most
 
@@ -113,7 +113,7 @@ def as_chunks(X) -> Chunks:
     return ArrayChunks(open_rows(X))
 
 
-def save(path: str | os.PathLike[str], blocks: Iterable[np.ndarray], shape: tuple[int, int], dtype) -> np.memmap:
+def save_rows(path: str | os.PathLike[str], blocks: Iterable[np.ndarray], shape: tuple[int, int], dtype) -> np.memmap:
     """Blocks of rows as one .npy file, which appears when it is complete; returned as a memmap.
 
     Every block is written as it comes, so that a full disk is an ``OSError``: pages of a memmap would end the process.

@@ -16,7 +16,7 @@ from preimage.io import pixels
 from preimage.io.atomic import followed
 from preimage.io.base import Data, Form, Pixels, Reading, note
 from preimage.io.chunks import BLOCK
-from preimage.io.pixels import LEVELS, TIFF, Picture
+from preimage.io.pixels import LEVELS, TIFF, DecodedImage
 
 ENDINGS = {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"}
 SHALLOW = {".jpg", ".jpeg", ".bmp"}  # formats of 8 bits
@@ -25,7 +25,7 @@ OTHER_DATA = {".npy", ".npz", ".csv", ".tsv", ".parquet", ".xlsx", ".wav", ".fla
 
 def read(path: Path, reading: Reading) -> Data:
     """One image as one row, or every page of a file as one."""
-    found = pixels.load(path)
+    found = pixels.load_image(path)
     rows = found.array.reshape(len(found.array) if found.several else 1, -1)
     form = Form(shape=found.shape, alone="" if found.several else "image", pixels=found.form)
     return Data(str(path), rows, rows.shape, form, found.white)
@@ -160,11 +160,11 @@ def _name(form: Form, number: int) -> str:
 def _save(path: Path, rows: np.ndarray, form: Form) -> None:
     shallow = path.suffix.lower() in SHALLOW and form.pixels.dtype in LEVELS
     how = replace(form.pixels, dtype="uint8") if shallow else form.pixels
-    pixels.save(path, pixels.encoded(rows, how).reshape(len(rows), *(form.shape or ())), how)
+    pixels.save_image(path, pixels.encoded(rows, how).reshape(len(rows), *(form.shape or ())), how)
 
 
-def _single(file: Path) -> Picture:
-    found = pixels.load(file)
+def _single(file: Path) -> DecodedImage:
+    found = pixels.load_image(file)
     if found.several:
         raise DataFileError(f"{file} holds several pages: give it alone, or save the pages as files.")
     if found.form.alpha is not None:
@@ -173,7 +173,7 @@ def _single(file: Path) -> Picture:
     return replace(found, array=np.repeat(found.array[..., None], 3, axis=2)) if grey else found
 
 
-def _like(first: Picture, file: Path, model: Path) -> np.ndarray:
+def _like(first: DecodedImage, file: Path, model: Path) -> np.ndarray:
     found = _single(file)
     if found.shape != first.shape or found.form.dtype != first.form.dtype:
         raise DataFileError(
@@ -182,6 +182,6 @@ def _like(first: Picture, file: Path, model: Path) -> np.ndarray:
     return found.array.ravel()
 
 
-def _words(found: Picture) -> str:
+def _words(found: DecodedImage) -> str:
     kind = "grey" if len(found.shape) == 2 else "colour"
     return f"{found.shape[1]}×{found.shape[0]} {kind} of {8 * np.dtype(found.form.dtype).itemsize} bits"

@@ -22,7 +22,7 @@ UNSIGNED = 1
 
 
 @dataclass(frozen=True)
-class Picture:
+class DecodedImage:
     """The pixels of a file: (height, width) or (height, width, 3), several pages before that."""
 
     array: np.ndarray
@@ -84,7 +84,7 @@ def encoded(values: np.ndarray, pixels: Pixels) -> np.ndarray:
     return values.astype(pixels.dtype)
 
 
-def save(path: Path, pages: np.ndarray, pixels: Pixels) -> None:
+def save_image(path: Path, pages: np.ndarray, pixels: Pixels) -> None:
     """Write images of one file, an axis of pages before each."""
     if pages.ndim == 4 and pages.shape[3] == 1:
         pages = pages[..., 0]
@@ -105,7 +105,7 @@ def save(path: Path, pages: np.ndarray, pixels: Pixels) -> None:
     made[0].save(path, **options)
 
 
-def load(file: Path) -> Picture:
+def load_image(file: Path) -> DecodedImage:
     """The pixels of an image file."""
     image = needed("PIL.Image", str(file))
     with warnings.catch_warnings():
@@ -132,7 +132,7 @@ def _is_beyond_pillow(opened: Any) -> bool:
     return (len(bits) > 1 and max(bits) > 8) or (max(bits) > 16 and UNSIGNED in signs)
 
 
-def _by_pillow(opened: Any, file: Path) -> Picture:
+def _by_pillow(opened: Any, file: Path) -> DecodedImage:
     _refuse_deep_colour(opened, file)
     count = getattr(opened, "n_frames", 1) if opened.format == "TIFF" else 1
     if count == 1:
@@ -145,10 +145,10 @@ def _by_pillow(opened: Any, file: Path) -> Picture:
         if (pages[-1].mode, pages[-1].size) != (pages[0].mode, pages[0].size):
             raise DataFileError(f"{file}: page {number + 1} is not like the first; save the pages as files.")
     form = Pixels(MODES[pages[0].mode])
-    return Picture(np.stack([np.asarray(page, dtype=form.dtype) for page in pages]), form, several=True)
+    return DecodedImage(np.stack([np.asarray(page, dtype=form.dtype) for page in pages]), form, several=True)
 
 
-def _one(opened: Any, file: Path) -> Picture:
+def _one(opened: Any, file: Path) -> DecodedImage:
     ops = needed("PIL.ImageOps", str(file))
     info = {key: opened.info[key] for key in ("dpi", "icc_profile") if key in opened.info}
     turned = ops.exif_transpose(opened)
@@ -166,7 +166,7 @@ def _one(opened: Any, file: Path) -> Picture:
     array = np.asarray(found, dtype=MODES[found.mode])  # also where the file has its bytes the other way round
     repeated = array.ndim == 3 and bool((array == array[..., :1]).all())
     form = Pixels(MODES[found.mode], alpha=alpha, repeated=repeated, info=info)
-    return Picture(array[..., 0] if repeated else array, form)
+    return DecodedImage(array[..., 0] if repeated else array, form)
 
 
 def _plain(image: Any, file: Path) -> Any:
@@ -178,7 +178,7 @@ def _plain(image: Any, file: Path) -> Any:
     raise DataFileError(f"{file} is an image of the kind {image.mode}; save it in grey or colour.")
 
 
-def _by_tifffile(file: Path) -> Picture:
+def _by_tifffile(file: Path) -> DecodedImage:
     tifffile = needed("tifffile", str(file))
     try:
         with tifffile.TiffFile(file) as opened:
@@ -193,7 +193,7 @@ def _by_tifffile(file: Path) -> Picture:
             f"{file} is an image of the kind {array.dtype} {array.shape[1:]}; save it in grey or colour."
         )
     form = Pixels(array.dtype.name)
-    return Picture(array, form, several=True) if len(array) > 1 else Picture(array[0], form)
+    return DecodedImage(array, form, several=True) if len(array) > 1 else DecodedImage(array[0], form)
 
 
 def _channels_last(page: np.ndarray, axes: str) -> np.ndarray:

@@ -22,7 +22,7 @@ from preimage.kernels import (
     Sigmoid,
 )
 
-__all__ = ["Dual", "read"]
+__all__ = ["Dual", "dual_form"]
 
 READABLE = "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and GaussianProcessRegressor"
 
@@ -40,7 +40,7 @@ class Dual(NamedTuple):
     intercepts: np.ndarray
 
 
-def read(model: Any) -> Dual:
+def dual_form(model: Any) -> Dual:
     """The functions that a fitted model has learned."""
     for classes, reader in _readers().items():
         if isinstance(model, classes):

@@ -17,13 +17,13 @@ import numpy as np
 from preimage import progress
 from preimage.kernels import Kernel, Linear, scales
 from preimage.monitoring.judge import Judge
-from preimage.monitoring.limits import Reference, blocks, moment_limits
+from preimage.monitoring.limits import Reference, moment_limits, time_blocks
 from preimage.monitoring.memory import Memory
 from preimage.monitoring.scaling import Scaling
 from preimage.monitoring.statistics import nested_statistics
 from preimage.monitoring.window import Window
 
-__all__ = ["Setting", "choose"]
+__all__ = ["Setting", "choose_setting"]
 
 N_BLOCKS = 5
 ROWS = 1000  # of a longer run, so many of the latest choose
@@ -43,7 +43,7 @@ class Setting:
     detection: float
 
 
-def choose(
+def choose_setting(
     fit: FitKernel,
     kernels: Sequence[Kernel],
     X: np.ndarray,
@@ -97,7 +97,7 @@ def _numbers(kernel: Kernel, X: np.ndarray, lags: int) -> np.ndarray:
 def _detections(fit: FitKernel, kernel, numbers, X, alpha, lags, memory, rng) -> np.ndarray:
     """The share of planted faults found, for every number of components."""
     normal, faulty = [], []
-    for block, others in blocks(len(X), N_BLOCKS, lags + memory.span):
+    for block, others in time_blocks(len(X), N_BLOCKS, lags + memory.span):
         judge = Judge.of(lambda rows: fit(kernel, int(numbers[-1]), rows), X, others, lags, memory)
         held = np.arange(block.start, block.stop)
         features = judge.past(X)[held[held >= lags]]

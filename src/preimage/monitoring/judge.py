@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from preimage.monitoring import statistics
-from preimage.monitoring.limits import blocks
+from preimage.monitoring.limits import time_blocks
 from preimage.monitoring.memory import Memory
 from preimage.monitoring.scaling import Scaling
 from preimage.monitoring.window import Window
@@ -91,7 +91,7 @@ def _slope(fewer: np.ndarray, more: np.ndarray) -> float:
 
 def _left_out(fit: Fit, X: np.ndarray, n_blocks: int, lags: int, memory: Memory) -> np.ndarray:
     found = np.empty((len(X), 2))
-    for block, others in blocks(len(X), n_blocks, lags + memory.span):
+    for block, others in time_blocks(len(X), n_blocks, lags + memory.span):
         judge = Judge.of(fit, X, others, lags, memory)
         found[block] = judge.statistics(judge.past(X)[block])
     return found[lags:]

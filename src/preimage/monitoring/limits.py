@@ -29,7 +29,7 @@ __all__ = [
     "Training",
     "as_limits",
     "average_run_length",
-    "blocks",
+    "time_blocks",
     "conformal_quantile",
     "moment_limits",
 ]
@@ -139,7 +139,7 @@ def as_limits(limits: Any) -> LimitRule:
     )
 
 
-def blocks(n: int, n_blocks: int, gap: int) -> Iterator[tuple[slice, np.ndarray]]:
+def time_blocks(n: int, n_blocks: int, gap: int) -> Iterator[tuple[slice, np.ndarray]]:
     """Consecutive blocks, each with the numbers of the rows that may judge it."""
     edges = np.linspace(0, n, n_blocks + 1).astype(int)
     for start, stop in pairwise(edges):

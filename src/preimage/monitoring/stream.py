@@ -10,10 +10,10 @@ from preimage.monitoring.calibration import Calibration, standardised
 from preimage.monitoring.contributions import correct
 from preimage.monitoring.judge import Judge
 
-__all__ = ["Explanation", "Reading", "Stream"]
+__all__ = ["Explanation", "Judgement", "Stream"]
 
 
-class Reading(NamedTuple):
+class Judgement(NamedTuple):
     """One row, judged."""
 
     T2: float
@@ -60,7 +60,7 @@ class Stream:
             values[judge.scaling.moved(X).any(axis=1), 1] = np.inf
         return values
 
-    def update(self, row: np.ndarray) -> Reading:
+    def update(self, row: np.ndarray) -> Judgement:
         """The next row; one with a missing or infinite reading is an alarm, and leaves the state as it was."""
         row = np.asarray(row, dtype=float)
         if row.shape != self._judge.scaling.mean.shape:
@@ -68,11 +68,11 @@ class Stream:
                 f"a row has {len(self._judge.scaling.mean)} readings, and this one has the shape {row.shape}."
             )
         if not np.isfinite(row).all():
-            return Reading(np.nan, np.nan, np.nan, np.nan, True)
+            return Judgement(np.nan, np.nan, np.nan, np.nan, True)
         values, reference = self.extend(row[None]), self._calibration.reference
         ratio = reference.index(values)
         p_value = float(reference.p_values(ratio)[0])
-        return Reading(float(values[0, 0]), float(values[0, 1]), float(ratio[0]), p_value, bool(ratio[0] > 1))
+        return Judgement(float(values[0, 0]), float(values[0, 1]), float(ratio[0]), p_value, bool(ratio[0] > 1))
 
     def explain(self, rows=slice(None)) -> Explanation:
         """Which sensors made the statistics of some of the rows that came last what they are."""

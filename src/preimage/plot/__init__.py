@@ -6,7 +6,7 @@ said by markers and line styles.
 """
 
 from preimage.plot.charts import chart, contributions
-from preimage.plot.curves import convergence, reduced_set, scree, selection
+from preimage.plot.curves import convergence, reduced_set_errors, scree, selection
 from preimage.plot.grids import eigenvectors, images, signals
 from preimage.plot.planes import codes, components
 
@@ -18,7 +18,7 @@ __all__ = [
     "convergence",
     "eigenvectors",
     "images",
-    "reduced_set",
+    "reduced_set_errors",
     "scree",
     "selection",
     "signals",

@@ -84,7 +84,7 @@ def convergence(results: Preimages | Mapping[str, Preimages], ax=None):
     return ax
 
 
-def reduced_set(results: ReducedSet | Mapping[str, ReducedSet], ax=None):
+def reduced_set_errors(results: ReducedSet | Mapping[str, ReducedSet], ax=None):
     """The relative error of a reduced set over its number of points, both on logarithmic scales.
 
     Parameters

@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from preimage.expansion import Expansion
-from preimage.kernels.sklearn_machines import read
+from preimage.kernels.sklearn_machines import dual_form
 from preimage.reduced import reduced_set
 
 __all__ = ["Classifier", "Detector", "Machine", "Regressor", "from_sklearn"]
@@ -125,7 +125,7 @@ def from_sklearn(model: Any) -> Machine:
 
     It predicts what the model predicts, and keeps its ``predict`` and, where there is one, its ``decision_function``.
     """
-    dual = read(model)
+    dual = dual_form(model)
     expansion, intercepts = Expansion(dual.kernel, dual.points, dual.weights), np.asarray(dual.intercepts)
     if hasattr(model, "classes_"):
         return Classifier(expansion, intercepts, None, model.classes_, model.decision_function_shape, model.break_ties)

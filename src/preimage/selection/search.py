@@ -19,7 +19,7 @@ from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, Poor
 from preimage.kernels import scales
 from preimage.preimages.base import refuse_precomputed
 from preimage.statistics.noise_level import NoiseLevel, noise_level
-from preimage.statistics.risk import Masked, Question, Risk, RiskEstimate, Sure
+from preimage.statistics.risk import Masked, Risk, RiskEstimate, RiskQuery, Sure
 
 __all__ = ["Candidate", "Selection", "select"]
 
@@ -186,7 +186,7 @@ class _Search:
             progress.report("candidates", number, len(candidates))
         return judged
 
-    def _answers(self, params: dict, question: Question, codes: np.ndarray | None) -> np.ndarray:
+    def _answers(self, params: dict, question: RiskQuery, codes: np.ndarray | None) -> np.ndarray:
         model = self.models[_family(params)]
         model = model.truncate(params["n_components"] if _is_shared(params) else model.n_components_)
         model.set_params(**{name: value for name, value in params.items() if _is_way_back(name)})

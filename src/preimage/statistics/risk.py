@@ -15,13 +15,13 @@ import numpy as np
 from preimage.gram import tiles
 from preimage.kernels.base import positive
 
-__all__ = ["Masked", "Question", "Risk", "RiskEstimate", "Sure", "masked_error", "sure"]
+__all__ = ["Masked", "RiskQuery", "Risk", "RiskEstimate", "Sure", "masked_error", "sure"]
 
 Map = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class RiskQuery:
     """Rows to be mapped, and how to turn what a map made of them into one error a noisy row."""
 
     rows: np.ndarray
@@ -33,7 +33,7 @@ class Risk(Protocol):
 
     verb: str
 
-    def ask(self, Y: np.ndarray, rng: np.random.Generator) -> Question:
+    def ask(self, Y: np.ndarray, rng: np.random.Generator) -> RiskQuery:
         """What the map must answer for noisy rows Y."""
 
 
@@ -91,13 +91,13 @@ class Sure:
         positive("sigma", self.sigma)
         positive("step", self.step)
 
-    def ask(self, Y: np.ndarray, rng: np.random.Generator) -> Question:
+    def ask(self, Y: np.ndarray, rng: np.random.Generator) -> RiskQuery:
         """The rows, and the rows moved along b."""
         h = self.step * self.sigma
         # One draw a sign, so that the probes of a row do not depend on how the rows come in batches.
         probe = np.where(rng.random(Y.shape) < 0.5, -1, 1).astype(Y.dtype)
 
-        return Question(np.concatenate([Y, Y + h * probe]), lambda answers: self.judge(Y, probe, answers))
+        return RiskQuery(np.concatenate([Y, Y + h * probe]), lambda answers: self.judge(Y, probe, answers))
 
     def judge(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray, where: np.ndarray | bool = True):
         """The risk of each row from what a map made of the rows Y and, after them, of the rows moved by h · probe.
@@ -130,7 +130,7 @@ class Masked:
         if not 0 < self.fraction < 1:
             raise ValueError(f"the fraction of hidden entries must lie between 0 and 1, not {self.fraction!r}.")
 
-    def ask(self, Y: np.ndarray, rng: np.random.Generator) -> Question:
+    def ask(self, Y: np.ndarray, rng: np.random.Generator) -> RiskQuery:
         """The rows with NaN where entries are hidden."""
         draws = rng.random(Y.shape)
         hidden = draws < np.maximum(self.fraction, np.nextafter(draws.min(axis=1, keepdims=True), 1))
@@ -140,7 +140,7 @@ class Masked:
         def judge(answers: np.ndarray) -> np.ndarray:
             return np.sum(np.square(answers - Y), axis=1, where=hidden, dtype=float) / count
 
-        return Question(np.where(hidden, np.nan, Y), judge)
+        return RiskQuery(np.where(hidden, np.nan, Y), judge)
 
 
 def sure(function: Map, Y, sigma: float, *, step: float = 0.2, random_state: int = 0) -> RiskEstimate:

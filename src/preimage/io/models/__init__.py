@@ -19,7 +19,7 @@ from preimage import __version__
 from preimage.exceptions import ModelFileError
 from preimage.io.atomic import written
 from preimage.io.models import archive
-from preimage.io.models.tree import Decoder, Encoder, Words, is_plain
+from preimage.io.models.tree import TreeReader, TreeWords, TreeWriter, is_plain
 
 __all__ = ["Persistent", "Summary", "describe", "load", "save"]
 
@@ -57,7 +57,7 @@ class Summary:
 
 def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
     """Write an estimator, or any other frozen object of this library, to a model file."""
-    encoder = Encoder()
+    encoder = TreeWriter()
     tree = encoder.encode(model, type(model).__name__)
     header = {"format": FORMAT, "version": VERSION, "library": __version__, "model": tree}
     with written(path, overwrite=overwrite) as unfinished:
@@ -76,7 +76,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         The file is damaged, was made by a newer version, or is no model file.
     """
     with _opened(path) as (opened, header):
-        return Decoder(opened.arrays()).decode(header["model"])
+        return TreeReader(opened.arrays()).decode(header["model"])
 
 
 def describe(path: str | os.PathLike[str]) -> Summary:
@@ -85,7 +85,7 @@ def describe(path: str | os.PathLike[str]) -> Summary:
         ((kind, (name, *parts)),) = header["model"].items()
         if kind not in ("estimator", "object"):
             raise ModelFileError("it holds no model.")
-        words = Words(opened.shapes)
+        words = TreeWords(opened.shapes)
         parameters, *fitted = ({key: words.tell(node) for key, node in part.items()} for part in parts)
         public = {key: text for key, text in fitted[0].items() if not key.startswith("_")} if fitted else {}
         values = {key: node for part in parts for key, node in part.items() if is_plain(node)}
@@ -99,7 +99,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[archive.Archive, dic
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: it is a device or a pipe, and no file.")
     with open(path, "rb") as stream:
         try:
-            with archive.opened(stream) as found:
+            with archive.open_archive(stream) as found:
                 yield found, _upgraded(found.header)
         except ModelFileError as error:
             raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from error

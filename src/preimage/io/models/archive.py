@@ -77,7 +77,7 @@ class Archive:
 
 
 @contextmanager
-def opened(stream: IO[bytes]) -> Iterator[Archive]:
+def open_archive(stream: IO[bytes]) -> Iterator[Archive]:
     """The archive in an open file, with its directory and header checked."""
     with zipfile.ZipFile(stream) as file:
         _check_directory(file, os.fstat(stream.fileno()).st_size)

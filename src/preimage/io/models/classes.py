@@ -38,6 +38,11 @@ MOVED = {
     "activations": "invertible",
     "machines": "reduced",
 }
+# Classes that had another name in the same room.
+RENAMED = {
+    "invertible.Decoder": "invertible.AnchoredDecoder",
+    "denoising.Wiener": "denoising.LinearFilter",
+}
 
 
 @cache
@@ -53,9 +58,10 @@ def known_classes() -> dict[str, type]:
 
 
 def class_of(name: str) -> type | None:
-    """The class of a name in a file, also one that has moved since; None for a name that is not known."""
+    """The class of a name in a file, under its old name or place too; None for an unknown name."""
     room, _, own = name.partition(".")
-    return known_classes().get(f"{MOVED.get(room, room)}.{own}")
+    today = f"{MOVED.get(room, room)}.{own}"
+    return known_classes().get(RENAMED.get(today, today))
 
 
 def name_of(model_class: type) -> str | None:

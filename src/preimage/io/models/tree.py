@@ -41,7 +41,7 @@ LONGEST_NAME = 100
 SPARSE = {found.__name__: found for found in (sp.csr_array, sp.csr_matrix)}
 
 
-class Encoder:
+class TreeWriter:
     """From objects to a tree and a list of arrays; what is met twice is written once."""
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ def _refusal(value: Any, place: str) -> str:
     )
 
 
-class Decoder:
+class TreeReader:
     """From a tree and its arrays back to objects."""
 
     def __init__(self, arrays: Sequence[np.ndarray]):
@@ -214,7 +214,7 @@ class Decoder:
         return value
 
 
-class Words:
+class TreeWords:
     """From a tree to what a reader would write, with types and shapes in the place of arrays."""
 
     def __init__(self, shapes: Sequence[tuple[np.dtype, tuple[int, ...]]]):

@@ -20,7 +20,7 @@ from preimage.preimages.base import dense_rows, refuse_precomputed
 from preimage.preimages.gaps import Imputation, damp_outliers
 
 
-class WayBackMixin:
+class InverseMixin:
     """Decoding, denoising and imputation for an estimator that holds a fitted ``decomposition_``.
 
     Calls change nothing in the estimator, so that several threads may share it.
@@ -96,7 +96,7 @@ class WayBackMixin:
         if not gaps.any():
             return X.copy()
         filled = X.copy()
-        methods = preimages.imputers(kernel) if self._is_automatic else (preimages.as_method(self.preimage),)
+        methods = preimages.imputers(kernel) if self._is_automatic else (preimages.as_preimage_method(self.preimage),)
         filled[gaps] = self._ready(Imputation(methods, n_rounds))(X[gaps])
         return filled
 
@@ -172,14 +172,18 @@ class WayBackMixin:
         for task in ("decode", "denoise"):
             self._method(kernel, task).check(kernel)
 
-    def _method(self, kernel: Kernel, task: str) -> preimages.Method:
-        return preimages.choose(kernel, task) if self._is_automatic else preimages.as_method(self.preimage)
+    def _method(self, kernel: Kernel, task: str) -> preimages.PreimageMethod:
+        return (
+            preimages.choose_preimage_method(kernel, task)
+            if self._is_automatic
+            else preimages.as_preimage_method(self.preimage)
+        )
 
     @property
     def _is_automatic(self) -> bool:
         return isinstance(self.preimage, str) and self.preimage == "auto"
 
-    def _way_back(self, task: str) -> preimages.WayBack:
+    def _way_back(self, task: str) -> preimages.InverseMap:
         """The method for a task, prepared."""
         return self._ready(self._method(self.decomposition_.kernel, task))
 

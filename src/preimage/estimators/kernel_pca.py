@@ -13,7 +13,7 @@ from preimage import decomposition, eigen, features, kernels, preimages, reduced
 from preimage.decomposition import Decomposition, Exact, Projection
 from preimage.decomposition.on_features import Approximate
 from preimage.estimators import conventions
-from preimage.estimators.inverse import WayBackMixin
+from preimage.estimators.inverse import InverseMixin
 from preimage.estimators.streaming import StreamingMixin
 from preimage.expansion import Expansion
 from preimage.features.fourier import RandomFourier
@@ -24,7 +24,7 @@ from preimage.kernels import Kernel, Precomputed, scales
 
 
 class KernelPCA(
-    WayBackMixin,
+    InverseMixin,
     StreamingMixin,
     Persistent,
     ClassNamePrefixFeaturesOutMixin,
@@ -35,7 +35,7 @@ class KernelPCA(
 
     Two methods lead back to input space, and by default they take different ways: ``inverse_transform`` decodes a code
     with no input to look at, and ``denoise`` knows the noisy row itself, which is near the answer. With
-    ``preimage="auto"`` each takes the method that serves it best (:func:`preimage.preimages.choose`), so that
+    ``preimage="auto"`` each takes the method that serves it best (:func:`preimage.preimages.choose_preimage_method`), so that
     ``denoise(X)`` is not ``inverse_transform(transform(X))``. A method given by name or object serves both; iterative
     methods then still start at the noisy row in ``denoise``.
 
@@ -99,7 +99,7 @@ class KernelPCA(
         "kernel": kernels.as_kernel,
         "approximation": features.as_approximation,
         "solver": eigen.as_solver_object,
-        "preimage": preimages.as_method,
+        "preimage": preimages.as_preimage_method,
     }
     __metadata_request__transform = {"out": metadata_routing.UNUSED}
 

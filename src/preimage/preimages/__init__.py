@@ -6,7 +6,7 @@ import numpy as np
 
 from preimage.expansion import Expansion, Explicit
 from preimage.kernels import Kernel, Precomputed, knows
-from preimage.preimages.base import Method, Preimages, WayBack, dense_rows, find_in_batches
+from preimage.preimages.base import InverseMap, PreimageMethod, Preimages, dense_rows, find_in_batches
 from preimage.preimages.conformal import Conformal
 from preimage.preimages.convex import ConvexCombination
 from preimage.preimages.distance import Distance
@@ -24,14 +24,14 @@ __all__ = [
     "FixedPoint",
     "Gradient",
     "Learned",
-    "Method",
+    "PreimageMethod",
     "Nearest",
     "OneStep",
     "Preimages",
-    "WayBack",
+    "InverseMap",
     "Wiener",
-    "as_method",
-    "choose",
+    "as_preimage_method",
+    "choose_preimage_method",
     "find_in_batches",
     "find_preimage",
     "imputers",
@@ -53,7 +53,7 @@ ON_CODES = (Learned, Conformal, Wiener)
 ON_WEIGHTS = (FixedPoint, OneStep)  # methods that need an expansion over points
 
 
-def as_method(method) -> Method:
+def as_preimage_method(method) -> PreimageMethod:
     """A method from what users type: an object with ``prepare``, or a name."""
     if isinstance(method, str):
         if method not in NAMES:
@@ -64,7 +64,7 @@ def as_method(method) -> Method:
     return method
 
 
-def choose(kernel: Kernel, task: str) -> Method:
+def choose_preimage_method(kernel: Kernel, task: str) -> PreimageMethod:
     """The method where the user left it to us.
 
     ===================  =====================================================================================
@@ -86,12 +86,12 @@ def choose(kernel: Kernel, task: str) -> Method:
     return Wiener() if task == "denoise" else Learned()
 
 
-def imputers(kernel: Kernel) -> tuple[Method, ...]:
+def imputers(kernel: Kernel) -> tuple[PreimageMethod, ...]:
     """The methods that fill gaps together where the user left it to us; :class:`gaps.Imputation` weighs them."""
     return (Learned(), Distance() if knows(kernel, "profile", "inverse") else Nearest())
 
 
-def refuse_explicit(method: Method) -> None:
+def refuse_explicit(method: PreimageMethod) -> None:
     """Refuse methods that weigh points, for vectors of random features, which have none."""
     if isinstance(method, ON_WEIGHTS):
         raise ValueError(
@@ -100,8 +100,8 @@ def refuse_explicit(method: Method) -> None:
         )
 
 
-def _choose_for(expansion: Expansion | Explicit) -> Method:
-    return Gradient() if isinstance(expansion, Explicit) else choose(expansion.kernel, "expansion")
+def _choose_for(expansion: Expansion | Explicit) -> PreimageMethod:
+    return Gradient() if isinstance(expansion, Explicit) else choose_preimage_method(expansion.kernel, "expansion")
 
 
 def find_preimage(expansion: Expansion | Explicit, method="auto", *, starts=None, random_state: int = 0) -> Preimages:
@@ -119,7 +119,7 @@ def find_preimage(expansion: Expansion | Explicit, method="auto", *, starts=None
         Seed of methods that draw.
     """
     automatic = isinstance(method, str) and method == "auto"
-    chosen = _choose_for(expansion) if automatic else as_method(method)
+    chosen = _choose_for(expansion) if automatic else as_preimage_method(method)
     if isinstance(expansion, Explicit):
         refuse_explicit(chosen)
     if isinstance(chosen, ON_CODES):

@@ -51,24 +51,24 @@ class Preimages:
         return np.maximum(diagonal - 2 * self.targets.inner_paired(self.points) + self.targets.norm2(), 0)
 
 
-class WayBack(Protocol):
+class InverseMap(Protocol):
     """A prepared method."""
 
     def __call__(self, targets: Any, starts: np.ndarray | None = None) -> Preimages:
         """Pre-images of a batch of targets, without a warning."""
 
 
-class Method(Protocol):
+class PreimageMethod(Protocol):
     """A way back before it has seen a model."""
 
     def check(self, kernel: Kernel) -> None:
         """Refuse a kernel that lacks what this method needs, with a sentence."""
 
-    def prepare(self, model: Any, rng: np.random.Generator) -> WayBack:
+    def prepare(self, model: Any, rng: np.random.Generator) -> InverseMap:
         """Do once what can be done once for a fitted model or an expansion."""
 
 
-def find_in_batches(way_back: WayBack, targets: Any, starts=None) -> Preimages:
+def find_in_batches(way_back: InverseMap, targets: Any, starts=None) -> Preimages:
     """Pre-images of all targets, in batches that fit the memory budget, with one warning if some rows failed."""
     if starts is not None and starts.shape[0] != len(targets):
         raise ValueError(f"{len(targets)} targets need {len(targets)} starts, one per row, not {starts.shape[0]}.")

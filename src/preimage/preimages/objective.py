@@ -29,7 +29,7 @@ class FeatureDistance:
         self.points = dense_rows(targets.points)
         self.norm2 = targets.norm2()
         self.pull, self.anchor = pull, anchor
-        self.spread = spread(self.points)
+        self.spread = rms_radius(self.points)
         self.scale = self.norm2 + float(np.abs(self.kernel.diagonal(self.points)).mean())
         self.family = self.kernel.argument if isinstance(targets, Expansion) else None
 
@@ -95,7 +95,7 @@ class FeatureDistance:
         return Z
 
 
-def spread(points: np.ndarray) -> float:
+def rms_radius(points: np.ndarray) -> float:
     """The root mean squared distance of the points from their mean; their size, or 1, where they are all equal."""
     deviation = float(np.sqrt(np.var(points, axis=0, dtype=float).sum()))
     return deviation or float(np.sqrt(np.square(points[0], dtype=float).sum())) or 1.0

@@ -267,7 +267,7 @@ def _default_grid(estimator: KernelPCA, X: np.ndarray) -> dict[str, Sequence]:
     return grid
 
 
-def _serves(method: preimages.Method, estimator: KernelPCA) -> bool:
+def _serves(method: preimages.PreimageMethod, estimator: KernelPCA) -> bool:
     """Whether a method goes with the estimator's kernel and approximation."""
     try:
         clone(estimator).set_params(preimage=method)._check_settings()

@@ -37,6 +37,7 @@ MOVED = {
     "activations": "invertible",
     "machines": "reduced",
 }
+RENAMED = {"reduced.Selection": "reduced.Selected"}  # classes that had another name in the same room
 
 
 @cache
@@ -54,7 +55,8 @@ def known_classes() -> dict[str, type]:
 def class_of(name: str) -> type | None:
     """The class of a name in a file, also one that has moved since; None for a name that is not known."""
     room, _, own = name.partition(".")
-    return known_classes().get(f"{MOVED.get(room, room)}.{own}")
+    today = f"{MOVED.get(room, room)}.{own}"
+    return known_classes().get(RENAMED.get(today, today))
 
 
 def name_of(model_class: type) -> str | None:

@@ -94,7 +94,7 @@ class Imputation:
         rest, held = rows[fold > 0], rows[fold == 0]
         n_components = min(model.n_components, len(rest) - 1)
         with silenced(FewerComponentsWarning, ConvergenceWarning):
-            part = decomposition.fit(model.kernel, rest, n_components, center=bool(np.any(model.mean_weights)), rng=rng)
+            part = decomposition.fit(model.kernel, rest, n_components, center=model.is_centred, rng=rng)
             fillers = self._fillers(part, rest, rng, [True] * (1 + len(self.methods)))
             return np.stack([_best_mixture(fillers, held, rate, rng) for rate in RATES])
 

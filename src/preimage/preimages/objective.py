@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from preimage.expansion import Expansion
 from preimage.gram import tiles
 from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 from preimage.preimages.base import dense_rows
@@ -31,7 +30,7 @@ class FeatureDistance:
         self.pull, self.anchor = pull, anchor
         self.spread = rms_radius(self.points)
         self.scale = self.norm2 + float(np.abs(self.kernel.diagonal(self.points)).mean())
-        self.family = self.kernel.argument if isinstance(targets, Expansion) else None
+        self.family = self.kernel.argument if "weights" in targets.provides else None
 
     def __call__(self, Z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self.family is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from preimage import decomposition
-from preimage.expansion import Expansion
+from preimage.expansion import Weighted
 from preimage.kernels import Gaussian, Kernel, Polynomial, scales
 from preimage.noise import GaussianNoise, NoiseLaw, SaltAndPepper
 from preimage.preimages import Distance, FixedPoint, PreimageMethod
@@ -78,7 +78,7 @@ def denoise(kernel: Kernel, train, noisy, clean, rng) -> tuple[dict[str, np.ndar
     return found, 1.0 if radial else float(np.mean(settles(targets[few], starts)))
 
 
-def settles(targets: Expansion, starts: Iterable[np.ndarray], steps: int = 200, tol: float = 1e-4) -> np.ndarray:
+def settles(targets: Weighted, starts: Iterable[np.ndarray], steps: int = 200, tol: float = 1e-4) -> np.ndarray:
     """Whether z ← Σᵢ γᵢ κ′(zᵀxᵢ) xᵢ / κ′(zᵀz) comes to rest from one of the starts, plain, as in §4.1.2."""
     kernel: Any = targets.kernel
     X, weights = targets.points, targets.weights

@@ -37,7 +37,8 @@ MOVED = {
     "activations": "invertible",
     "machines": "reduced",
 }
-RENAMED = {"reduced.Selection": "reduced.Selected"}  # classes that had another name in the same room
+# Classes that had another name in the same room.
+RENAMED = {"decomposition.Decomposition": "decomposition.Expanded", "reduced.Selection": "reduced.Selected"}
 
 
 @cache

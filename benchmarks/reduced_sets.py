@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 
 from preimage import KernelPCA
 from preimage.datasets import load_usps
-from preimage.reduced import Greedy, Selection, machines
+from preimage.reduced import Greedy, Selected, machines
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
 GRID = {"C": [1, 10, 100], "gamma": [0.01, 0.02, 0.04, 0.08]}
@@ -40,7 +40,7 @@ def kernel_pca(usps, repeats):
     train, test = usps.train.X[:3000].astype(float), usps.test.X.astype(float)
     full = KernelPCA(32, random_state=0).fit(train)
     codes, report = full.transform(test), {}
-    for method in (Selection(), Greedy()):
+    for method in (Selected(), Greedy()):
         start = time.perf_counter()
         small = full.compress(300, method=method)
         seconds = time.perf_counter() - start
@@ -71,7 +71,7 @@ def support_vectors(usps, repeats):
         return float(np.mean(predictor.predict(test) == truth))
 
     curve, tenth = {}, None
-    for method in (Selection(), Greedy()):
+    for method in (Selected(), Greedy()):
         name = type(method).__name__
         curve[name] = []
         for share in SHARES:

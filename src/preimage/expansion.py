@@ -1,34 +1,89 @@
-"""Vectors of feature space, Ψ = Σᵢ wᵢ φ(xᵢ), and the questions the way back asks of them."""
+"""Vectors of feature space, Ψ = Σᵢ wᵢ φ(xᵢ), and the questions that pre-image methods ask of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from preimage._typing import Array, Rows
 from preimage.caching import Remembering
 from preimage.gram import tiles
 from preimage.kernels import Kernel, Precomputed, sklearn_machines
 from preimage.kernels.base import is_number
 
-Part = TypeVar("Part", bound="Batch")
+Which: TypeAlias = int | slice | Array
+Vectors = TypeVar("Vectors", bound="Batch")
+
+
+class FeatureVectors(Protocol):
+    """A batch of vectors Ψⱼ of a kernel's feature space, as pre-image methods see it."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel whose feature space this is."""
+
+    @property
+    def points(self) -> Any:
+        """Known points xᵢ of input space, where methods look for neighbours."""
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """What a method may need beyond these questions: "weights" over the points, "codes", "gradient"."""
+
+    def __len__(self) -> int:
+        """The number of vectors."""
+
+    def __getitem__(self, which: Which) -> FeatureVectors:
+        """Some of the vectors, always as a batch."""
+
+    def __rmul__(self, factor: Any) -> FeatureVectors:
+        """All vectors times a number."""
+
+    def inner(self, X: Rows) -> Array:
+        """⟨Ψⱼ, φ(xᵢ)⟩ for all vectors j and all rows i of X, shape (m, rows)."""
+
+    def inner_points(self) -> Array:
+        """⟨Ψⱼ, φ(xᵢ)⟩ with the known points, shape (m, n)."""
+
+    def inner_paired(self, X: Rows) -> Array:
+        """⟨Ψⱼ, φ(xⱼ)⟩: row j of X with vector j."""
+
+    def gradient(self, X: Array) -> Array:
+        """∇ₓ⟨Ψⱼ, φ(x)⟩ at x = row j of X, shape of X."""
+
+    def norm2(self) -> Array:
+        """‖Ψⱼ‖², one per vector."""
+
+    def distances2(self, X: Rows) -> Array:
+        """‖Ψⱼ − φ(xᵢ)‖², shape (m, rows)."""
 
 
 class Batch(Remembering):
-    """Vectors of feature space that share a kernel and known points; a part of a batch knows what the whole knows."""
+    """What all batches share: the distances, and what is computed for the whole serves its parts."""
 
-    kernel: Kernel
-    points: Any
+    if TYPE_CHECKING:  # fields of the classes below, or properties of them
 
-    def _part(self: Part, which, part: Part) -> Part:
-        """``part``, which holds the vectors ``which``; what is computed for the whole is taken over when needed."""
+        @property
+        def kernel(self) -> Kernel: ...
+        @property
+        def points(self) -> Any: ...
+        def inner(self, X: Rows) -> Array: ...
+        def norm2(self) -> Array: ...
+
+    def distances2(self, X: Rows) -> Array:
+        """‖Ψⱼ − φ(xᵢ)‖² = ‖Ψⱼ‖² + k(xᵢ, xᵢ) − 2⟨Ψⱼ, φ(xᵢ)⟩, shape (m, rows)."""
+        return np.maximum(self.norm2()[:, None] + self.kernel.diagonal(X) - 2 * self.inner(X), 0)
+
+    def _part(self, which: Which, part: Vectors) -> Vectors:
+        """``part``, which holds the vectors ``which``; what is known of the whole is taken over when needed."""
         vars(part)["_origin"] = self, which
         return part
 
-    def recall(self, key) -> Any:
+    def recall(self, key: Hashable) -> Any:
         """What is known of these vectors, one row each, or None."""
         known = super().recall(key)
         if known is None and "_origin" in vars(self):
@@ -37,110 +92,69 @@ class Batch(Remembering):
             known = None if known is None else known[which]
         return known
 
-    def _once(self, key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        """An array with one row a vector, computed once and never changed."""
+    def _once(self, key: str, compute: Callable[[], Array]) -> Array:
+        """An array with one row per vector, computed once and never changed."""
 
-        def find() -> np.ndarray:
+        def find() -> Array:
             known = self.recall(key)
-            found = compute() if known is None else known
+            found: Array = compute() if known is None else known
             found.flags.writeable = False
             return found
 
         return self.remembered(key, find)
 
 
-@dataclass(frozen=True, eq=False)
-class Expansion(Batch):
-    """A batch of vectors Ψⱼ = Σᵢ wⱼᵢ φ(xᵢ) over shared points.
+class Weighted(Batch):
+    """Vectors Ψⱼ = Σᵢ wⱼᵢ φ(xᵢ) over shared points.
 
-    Its products with its own points, which cost a pass over their kernel matrix, are computed once.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        With numbers for all its parameters.
-    points : array or CSR matrix of shape (n, d)
-        The points xᵢ; whole numbers in one column for a precomputed kernel.
-    weights : array of shape (m, n)
-        One row a vector.
+    Products with their own points, which cost a pass over the kernel matrix, are computed once.
     """
 
-    kernel: Kernel
-    points: np.ndarray
-    weights: np.ndarray
+    provides = frozenset({"weights", "gradient"})
 
-    def __post_init__(self):
-        if np.ndim(self.weights) != 2 or np.shape(self.weights)[1] != self.points.shape[0]:
-            raise ValueError(
-                f"an expansion over {self.points.shape[0]} points needs weights of shape "
-                f"(vectors, {self.points.shape[0]}), not {np.shape(self.weights)}."
-            )
-        if self.weights.dtype.kind != "f":
-            object.__setattr__(self, "weights", self.weights.astype(float))
-        if self.points.dtype.kind != "f" and not isinstance(self.kernel, Precomputed):
-            object.__setattr__(self, "points", self.points.astype(float))
+    if TYPE_CHECKING:
 
-    @staticmethod
-    def from_sklearn(model: Any) -> Expansion:
-        """The vectors of a fitted kernel machine of scikit-learn: SVC, SVR, OneClassSVM, KernelRidge, Gaussian process.
-
-        One vector per target, or per pair of classes in the order of :class:`preimage.kernels.sklearn_machines.Dual`.
-        The intercepts are left out (:func:`preimage.reduced.machines.from_sklearn` keeps them).
-        """
-        kernel, points, weights, _ = sklearn_machines.dual_form(model)
-        return Expansion(kernel, points, weights)
+        @property
+        def weights(self) -> Array: ...
+        def __getitem__(self, which: Which) -> Weighted: ...
 
     def __len__(self) -> int:
-        """The number of vectors."""
-        return self.weights.shape[0]
+        return len(self.weights)
 
-    def __getitem__(self, which) -> Expansion:
-        """Some of the vectors, always as a batch."""
-        which = as_batch(which)
-        return self._part(which, Expansion(self.kernel, self.points, self.weights[which]))
-
-    def inner(self, X) -> np.ndarray:
-        """⟨Ψⱼ, φ(xᵢ)⟩ for all vectors j and all rows i of X, shape (m, rows)."""
+    def inner(self, X: Rows) -> Array:
         return tiles.multiply(self.kernel, X, self.points, np.ascontiguousarray(self.weights.T)).T
 
-    def inner_points(self) -> np.ndarray:
-        """⟨Ψⱼ, φ(xᵢ)⟩ with the expansion's own points, shape (m, n)."""
+    def inner_points(self) -> Array:
         return self._once("inner_points", self._inner_points)
 
-    def _inner_points(self) -> np.ndarray:
+    def _inner_points(self) -> Array:
         return tiles.multiply_symmetric(self.kernel, self.points, np.ascontiguousarray(self.weights.T)).T
 
-    def norm2(self) -> np.ndarray:
+    def norm2(self) -> Array:
         """‖Ψⱼ‖² = wⱼᵀ K wⱼ, one per vector."""
         return self._once("norm2", self._norm2)
 
-    def _norm2(self) -> np.ndarray:
+    def _norm2(self) -> Array:
         return np.maximum(np.einsum("ji,ji->j", self.inner_points(), self.weights), 0)
 
-    def inner_paired(self, X) -> np.ndarray:
-        """⟨Ψⱼ, φ(xⱼ)⟩: row j of X with vector j."""
+    def inner_paired(self, X: Rows) -> Array:
         return self._by_rows(lambda rows, weights: np.einsum("ji,ji->j", self.kernel(X[rows], self.points), weights))
 
-    def gradient(self, X) -> np.ndarray:
-        """∇ₓ⟨Ψⱼ, φ(x)⟩ at x = row j of X, shape of X."""
+    def gradient(self, X: Rows) -> Array:
         return self._by_rows(lambda rows, weights: self.kernel.gradient(X[rows], self.points, weights))
 
-    def distances2(self, X) -> np.ndarray:
-        """‖Ψⱼ − φ(xᵢ)‖² = ‖Ψⱼ‖² + k(xᵢ, xᵢ) − 2⟨Ψⱼ, φ(xᵢ)⟩, shape (m, rows)."""
-        return np.maximum(self.norm2()[:, None] + self.kernel.diagonal(X) - 2 * self.inner(X), 0)
-
-    def inner_expansion(self, other: Expansion) -> np.ndarray:
+    def inner_expansion(self, other: Weighted) -> Array:
         """⟨Ψⱼ, Ψ′ₗ⟩ with the vectors of another expansion of the same kernel, shape (m, other's m)."""
         self._refuse_other_kernel(other)
         return self.inner(other.points) @ other.weights.T
 
-    def distances2_expansion(self, other: Expansion) -> np.ndarray:
+    def distances2_expansion(self, other: Weighted) -> Array:
         """‖Ψⱼ − Ψ′ₗ‖², shape (m, other's m)."""
         return np.maximum(self.norm2()[:, None] + other.norm2() - 2 * self.inner_expansion(other), 0)
 
-    def __add__(self, other: Expansion) -> Expansion:
+    def __add__(self, other: Weighted) -> Expansion:
         """The sums vector by vector; a single vector is added to all."""
-        if not isinstance(other, Expansion):
+        if not isinstance(other, Weighted):
             return NotImplemented
         self._refuse_other_kernel(other)
         m = max(len(self), len(other))
@@ -149,10 +163,10 @@ class Expansion(Batch):
         if self.points is other.points:
             return Expansion(self.kernel, self.points, self.weights + other.weights)
         weights = [np.broadcast_to(part.weights, (m, part.weights.shape[1])) for part in (self, other)]
-        return Expansion(self.kernel, _stack(self.points, other.points), np.hstack(weights))
+        return Expansion(self.kernel, stack(self.points, other.points), np.hstack(weights))
 
-    def __sub__(self, other: Expansion) -> Expansion:
-        return self + (-1) * other if isinstance(other, Expansion) else NotImplemented
+    def __sub__(self, other: Weighted) -> Expansion:
+        return self + (-1) * other if isinstance(other, Weighted) else NotImplemented
 
     def __mul__(self, factor: Any) -> Expansion:
         """Every vector times a number, or each times its own (an array of m numbers)."""
@@ -162,10 +176,8 @@ class Expansion(Batch):
             return NotImplemented
         if factor.shape != (len(self),):
             raise ValueError(f"{len(self)} vectors need one factor or {len(self)} of them, not {factor.size}.")
-        product, known = (
-            Expansion(self.kernel, self.points, self.weights * factor[:, None]),
-            self.recall("inner_points"),
-        )
+        product = Expansion(self.kernel, self.points, self.weights * factor[:, None])
+        known = self.recall("inner_points")
         if known is not None:
             product._once("inner_points", lambda: known * factor[:, None])
         return product
@@ -178,22 +190,65 @@ class Expansion(Batch):
         kept = np.flatnonzero(np.abs(self.weights).max(axis=0, initial=0) > tol)
         return Expansion(self.kernel, self.points[kept], self.weights[:, kept])
 
-    def _by_rows(self, function: Callable[[slice, np.ndarray], np.ndarray]) -> np.ndarray:
+    def _by_rows(self, function: Callable[[slice, Array], Array]) -> Array:
         """``function`` of slices of the vectors and their weights, within the memory budget."""
         row_bytes = tiles.COPIES * self.points.shape[0] * 8
         return np.concatenate(tiles.map_rows(lambda rows: function(rows, self[rows].weights), len(self), row_bytes))
 
-    def _refuse_other_kernel(self, other: Expansion) -> None:
+    def _refuse_other_kernel(self, other: Weighted) -> None:
         if self.kernel != other.kernel:
             raise ValueError(f"the two expansions live in different feature spaces: {self.kernel} and {other.kernel}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion(Weighted):
+    """A batch of vectors Ψⱼ = Σᵢ wⱼᵢ φ(xᵢ) over shared points.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With numbers for all its parameters.
+    points : array or CSR matrix of shape (n, d)
+        The points xᵢ; whole numbers in one column for a precomputed kernel.
+    weights : array of shape (m, n)
+        One row per vector.
+    """
+
+    kernel: Kernel
+    points: Any
+    weights: Array
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.weights) != 2 or np.shape(self.weights)[1] != self.points.shape[0]:
+            raise ValueError(
+                f"an expansion over {self.points.shape[0]} points needs weights of shape "
+                f"(vectors, {self.points.shape[0]}), not {np.shape(self.weights)}."
+            )
+        if self.weights.dtype.kind != "f":
+            object.__setattr__(self, "weights", self.weights.astype(float))
+        if self.points.dtype.kind != "f" and not isinstance(self.kernel, Precomputed):
+            object.__setattr__(self, "points", self.points.astype(float))
+
+    def __getitem__(self, which: Which) -> Expansion:
+        which = as_batch(which)
+        return self._part(which, Expansion(self.kernel, self.points, self.weights[which]))
+
+    @staticmethod
+    def from_sklearn(model: Any) -> Expansion:
+        """The vectors of a fitted kernel machine of scikit-learn: SVC, SVR, OneClassSVM, KernelRidge, Gaussian process.
+
+        One vector per target, or per pair of classes in the order of :class:`preimage.kernels.sklearn_machines.Dual`.
+        The intercepts are left out (:func:`preimage.reduced.machines.from_sklearn` keeps them).
+        """
+        kernel, points, weights, _ = sklearn_machines.dual_form(model)
+        return Expansion(kernel, points, weights)
 
 
 @dataclass(frozen=True, eq=False)
 class Explicit(Batch):
     """A batch of vectors of an explicit feature space, Ψⱼ = cⱼ with ⟨Ψ, φ(x)⟩ = cᵀf(x).
 
-    It answers the same questions as an :class:`Expansion`. Its points carry nothing; they are known points of input
-    space, where a way back looks for neighbours.
+    Its points carry no weights; they are known points of input space, where pre-image methods look for neighbours.
 
     Parameters
     ----------
@@ -210,52 +265,51 @@ class Explicit(Batch):
     kernel: Kernel
     points: Any
     features: Any
-    coordinates: np.ndarray
-    codes: np.ndarray | None = None
+    coordinates: Array
+    codes: Array | None = None
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """A gradient where the features have one, and codes where they are known."""
+        return frozenset({"gradient"} if hasattr(self.features, "gradient") else ()) | frozenset(
+            () if self.codes is None else {"codes"}
+        )
 
     def __len__(self) -> int:
         return len(self.coordinates)
 
-    def __getitem__(self, which) -> Explicit:
+    def __getitem__(self, which: Which) -> Explicit:
         which = as_batch(which)
         codes = None if self.codes is None else self.codes[which]
         return self._part(which, replace(self, coordinates=self.coordinates[which], codes=codes))
 
-    def __mul__(self, factor: float) -> Explicit:
+    def __mul__(self, factor: Any) -> Explicit:
         return replace(self, coordinates=factor * self.coordinates, codes=None)
 
     __rmul__ = __mul__
 
-    def inner(self, X) -> np.ndarray:
-        """⟨Ψⱼ, φ(xᵢ)⟩ for all vectors j and all rows i of X, shape (m, rows)."""
+    def inner(self, X: Rows) -> Array:
         blocks = tiles.row_blocks(X.shape[0], 4 * self.coordinates[:1].nbytes)
         return np.hstack([self.coordinates @ self.features(X[rows]).T for rows in blocks])
 
-    def inner_points(self) -> np.ndarray:
-        """⟨Ψⱼ, φ(xᵢ)⟩ with the known points."""
+    def inner_points(self) -> Array:
         return self._once("inner_points", lambda: self.inner(self.points))
 
-    def norm2(self) -> np.ndarray:
-        """‖Ψⱼ‖²."""
+    def norm2(self) -> Array:
         return np.square(self.coordinates).sum(axis=1)
 
-    def inner_paired(self, X) -> np.ndarray:
-        """⟨Ψⱼ, φ(xⱼ)⟩: row j of X with vector j."""
+    def inner_paired(self, X: Rows) -> Array:
         return np.einsum("ji,ji->j", self.features(X), self.coordinates)
 
-    def gradient(self, X) -> np.ndarray:
-        """∇ₓ⟨Ψⱼ, φ(x)⟩ at x = row j of X."""
+    def gradient(self, X: Rows) -> Array:
         return self.features.gradient(X, self.coordinates)
 
-    def distances2(self, X) -> np.ndarray:
-        """‖Ψⱼ − φ(xᵢ)‖², shape (m, rows)."""
-        return np.maximum(self.norm2()[:, None] + self.kernel.diagonal(X) - 2 * self.inner(X), 0)
 
-
-def as_batch(which):
+def as_batch(which: Which) -> slice | Array:
     """An index that takes a batch out of a batch, also where one number was given."""
     return which if isinstance(which, slice) else np.atleast_1d(which)
 
 
-def _stack(X, Y):
+def stack(X: Rows, Y: Rows) -> Any:
+    """The rows of both, dense or sparse."""
     return sp.vstack([X, Y], format="csr") if sp.issparse(X) or sp.issparse(Y) else np.concatenate([X, Y])

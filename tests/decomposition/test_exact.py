@@ -5,7 +5,7 @@ import pytest
 from sklearn.decomposition import PCA
 
 from helpers import KERNELS, assert_same_codes, centring, prescribed, rotation, rows, sparse_rows
-from preimage.decomposition import fit
+from preimage.decomposition import exact, fit
 from preimage.eigen import BlockKrylov, Dense
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning
 from preimage.expansion import Expansion
@@ -423,7 +423,7 @@ def test_an_indefinite_kernel_is_told_with_its_extent(n_components, center):
 
 
 def test_of_a_large_indefinite_kernel_a_part_is_told_and_never_too_much(monkeypatch):
-    monkeypatch.setattr("preimage.decomposition.exact.FULL_SPECTRUM", 50)
+    monkeypatch.setattr(exact, "FULL_SPECTRUM", 50)
     X, kernel = rows(300, 3), Sigmoid(gamma=4.0, coef0=-1.0)
     _, values, *_ = plain_fit(kernel, X)
     _, partial, count, of, share, lowest = indefinite_message(kernel, X, 2)
@@ -435,7 +435,7 @@ def test_of_a_large_indefinite_kernel_a_part_is_told_and_never_too_much(monkeypa
 
 
 def test_the_share_of_a_part_counts_the_spectrum_that_was_not_computed(monkeypatch):
-    monkeypatch.setattr("preimage.decomposition.exact.FULL_SPECTRUM", 50)
+    monkeypatch.setattr(exact, "FULL_SPECTRUM", 50)
     K = prescribed(np.concatenate([[5.0, 4.0], np.full(295, 0.5), [-1.0, -1.0, -1.0]]))
     _, partial, count, of, share, lowest = indefinite_message(Precomputed(), K, 2, center=False)
     assert (partial, count, of) == (True, 3, 300)
@@ -462,7 +462,7 @@ UNKNOWN_BUT_POSITIVE = {
 @pytest.mark.parametrize("full_spectrum", [50, 2000])
 @pytest.mark.parametrize("n_components", [None, 2])
 def test_a_positive_matrix_of_an_unknown_kernel_raises_no_alarm(kernel, full_spectrum, n_components, monkeypatch):
-    monkeypatch.setattr("preimage.decomposition.exact.FULL_SPECTRUM", full_spectrum)
+    monkeypatch.setattr(exact, "FULL_SPECTRUM", full_spectrum)
     X = rows(200, 3) + 1
     model = fit(kernel, X, n_components)
     _, values, *_ = plain_fit(kernel, X)

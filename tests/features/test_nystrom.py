@@ -8,9 +8,8 @@ from sklearn.base import clone
 
 from helpers import rows
 from preimage import KernelPCA
-from preimage.decomposition import on_features
 from preimage.exceptions import PoorApproximationWarning
-from preimage.features import Moments, Nystrom, NystromMap, as_approximation
+from preimage.features import Moments, Nystrom, NystromMap, accumulate, as_approximation
 from preimage.features.landmarks import KMeans, RPCholesky, Uniform
 from preimage.gram import threads, tiles
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
@@ -133,7 +132,7 @@ def test_rows_shared_among_cores_have_the_moments_of_all(thread_count, budget, m
     features = NystromMap.on(Gaussian(1.0), X[:20])
     expected = Moments.of(features, X)
     with sklearn.config_context(working_memory=budget):
-        found = on_features.accumulate(features, [X[:100], X[100:]])
+        found = accumulate(features, [X[:100], X[100:]])
     assert found.n == 300 and found.trace == pytest.approx(300)
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-12)
     np.testing.assert_allclose(found.scatter, expected.scatter, atol=1e-11)

@@ -37,8 +37,8 @@ from preimage.preimages import (
     Nearest,
     OneStep,
     Wiener,
-    as_method,
-    choose,
+    as_preimage_method,
+    choose_preimage_method,
     find_preimage,
 )
 from preimage.preimages.convex import minimise_on_simplex
@@ -490,8 +490,8 @@ def test_noise_aware_learning_beats_clean_learning_on_noisy_points():
     ],
 )
 def test_the_choice_follows_what_the_kernel_knows_and_the_task(kernel, task, expected):
-    assert isinstance(choose(kernel, task), expected)
-    choose(kernel, task).check(kernel)
+    assert isinstance(choose_preimage_method(kernel, task), expected)
+    choose_preimage_method(kernel, task).check(kernel)
 
 
 @pytest.mark.parametrize(
@@ -519,11 +519,11 @@ def test_methods_on_codes_refuse_a_bare_expansion(method):
 
 
 def test_names_and_wrong_names():
-    assert as_method("fixed_point") == FixedPoint()
+    assert as_preimage_method("fixed_point") == FixedPoint()
     with pytest.raises(ValueError, match="unknown pre-image method 'mika'; the names are auto, fixed_point"):
-        as_method("mika")
+        as_preimage_method("mika")
     with pytest.raises(TypeError, match="a name or a method object"):
-        as_method(FixedPoint)
+        as_preimage_method(FixedPoint)
 
 
 @pytest.mark.parametrize(

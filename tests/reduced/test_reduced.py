@@ -10,12 +10,12 @@ from preimage.datasets import load_usps
 from preimage.features import RandomFourier
 from preimage.kernels import Function, Gaussian, Laplacian, Linear, Matern, Polynomial, Precomputed, Sigmoid, knows
 from preimage.preimages import FixedPoint
-from preimage.reduced import Greedy, ReducedSet, Selection, choose
+from preimage.reduced import Greedy, ReducedSet, Selected, choose_reduction_method
 from preimage.reduced.base import Growth
 from preimage.reduced.greedy import _Gain
 from preimage.reduced.misfit import Misfit
 
-METHODS = [Selection(), Greedy(polish=0), Greedy()]
+METHODS = [Selected(), Greedy(polish=0), Greedy()]
 
 
 def batch(kernel=None, n=60, q=4, d=3, seed=0):
@@ -84,7 +84,7 @@ def test_as_many_points_as_the_expansion_has_return_it_itself(method):
     assert np.all(np.diff(found.errors) <= 0)
 
 
-@pytest.mark.parametrize("method", [Selection(), Greedy(steps=0, polish=0), Greedy()], ids=str)
+@pytest.mark.parametrize("method", [Selected(), Greedy(steps=0, polish=0), Greedy()], ids=str)
 def test_a_set_of_few_points_in_disguise_is_found_again(method):
     """Vectors over 5 points, written over 5 pairs of equal points."""
     points, weights = rows(5, 3), rows(2, 5)
@@ -220,14 +220,14 @@ def test_bad_sizes_get_a_sentence(n_points, error, sentence):
 
 
 def test_methods_by_name_and_what_they_need():
-    assert isinstance(choose(Gaussian(1.0)), Greedy)
-    assert isinstance(choose(Function(Gaussian(1.0))), Selection)
-    assert isinstance(choose(Precomputed(np.eye(3))), Selection)
+    assert isinstance(choose_reduction_method(Gaussian(1.0)), Greedy)
+    assert isinstance(choose_reduction_method(Function(Gaussian(1.0))), Selected)
+    assert isinstance(choose_reduction_method(Precomputed(np.eye(3))), Selected)
     with pytest.raises(ValueError, match="unknown reduced-set method 'best'; the names are auto, greedy, selection"):
         reduced_set(batch(), 3, method="best")
     with pytest.raises(TypeError, match="such as Greedy\\(\\)"):
         reduced_set(batch(), 3, method=Greedy)
-    with pytest.raises(ValueError, match=r"Greedy needs the gradient .* Selection\(\) serves any kernel"):
+    with pytest.raises(ValueError, match=r"Greedy needs the gradient .* Selected\(\) serves any kernel"):
         reduced_set(batch(Function(Gaussian(1.0))), 3, method="greedy")
     with pytest.raises(ValueError, match="is indefinite and has none"):
         reduced_set(batch(Sigmoid(0.3, -1.0)), 3, method="greedy")

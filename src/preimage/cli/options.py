@@ -54,10 +54,10 @@ class _Method(_Typed):
     name = "name[:setting=value,…]"
 
     def read(self, text: str) -> Any:
-        from preimage.preimages import as_method
+        from preimage.preimages import as_preimage_method
 
         name, settings = _split(text)
-        return "auto" if text == "auto" else _with_settings(as_method(name), settings, text)
+        return "auto" if text == "auto" else _with_settings(as_preimage_method(name), settings, text)
 
 
 class _Components(_Typed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from preimage.decomposition.exact import Decomposition, Exact, Projection, count_components, fit
+from preimage.decomposition.base import Decomposition, Expanded, Projection
+from preimage.decomposition.exact import Exact, count_components, fit
 
-__all__ = ["Decomposition", "Exact", "Projection", "count_components", "fit"]
+__all__ = ["Decomposition", "Exact", "Expanded", "Projection", "count_components", "fit"]

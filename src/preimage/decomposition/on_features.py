@@ -6,24 +6,20 @@ Features F of the rows (n × r), their mean μ over all rows, and (F − 1μᵀ)
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import reduce
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
-import scipy.sparse as sp
 
-from preimage import progress
-from preimage.decomposition import Decomposition, count_components
-from preimage.decomposition.explicit import Components
-from preimage.eigen import lapack
+from preimage._typing import Array, Rows
+from preimage.decomposition import spectral
+from preimage.decomposition.base import Expanded, OnFeatures
+from preimage.decomposition.exact import count_components
+from preimage.decomposition.explicit import leading_pairs
+from preimage.eigen.base import column_signs
 from preimage.exceptions import PoorApproximationWarning, warn
-from preimage.expansion import Explicit
-from preimage.features import FeatureMap, Moments, NystromMap
-from preimage.features.fourier import FourierMap
-from preimage.gram import threads, tiles
+from preimage.features import FeatureMap, FourierMap, Moments, NystromMap
+from preimage.gram import tiles
 
 SAMPLE = 2000  # rows kept for methods that learn from examples
 ENOUGH = 1000  # of them for diagnostics
@@ -31,125 +27,26 @@ POOR = 0.1  # squared residual of an axis, relative to its squared eigenvalue, f
 
 
 @dataclass(frozen=True, eq=False)
-class Approximate(Decomposition):
-    """Kernel PCA on features: the axes are unit vectors of the landmarks' span.
+class Approximate(Expanded, OnFeatures):
+    """Kernel PCA on landmarks: the axes are unit vectors of the landmarks' span.
 
-    Attributes
-    ----------
-    features, moments
-        The feature map, and the moments of all rows seen.
-    trace_error
-        Σ (k(x, x) − ‖f(x)‖²) / Σ k(x, x) over all rows seen: what no combination of the features can express.
+    ``trace_error`` is Σ (k(x, x) − ‖f(x)‖²) / Σ k(x, x) over all rows seen: what no combination of the landmarks can
+    express.
     """
 
-    features: Any
-    moments: Moments | None
-    trace_error: float
-
-    def held_out_error(self, X) -> float:
-        """The relative trace error on other rows; far above ``trace_error`` if landmarks fit their own rows only."""
-        blocks = [X[rows] for rows in tiles.row_blocks(X.shape[0], 24 * self.points.shape[0])]
-        expressed = sum(float(np.sum(np.square(self.features(block)))) for block in blocks)
-        return max(0.0, 1 - expressed / float(np.sum(self.kernel.diagonal(X), dtype=float)))
+    def without_moments(self) -> Self:
+        """Without the feature map as well, which the axes do not need."""
+        slim = replace(self, moments=None, features=None)
+        slim.share_memory(self)
+        return slim
 
 
-@dataclass(frozen=True, eq=False)
-class Spectral(Approximate):
-    """Kernel PCA on random Fourier features, whose vectors are coordinates and no expansions.
-
-    ``alphas`` and ``mean_weights`` are the axes and the mean in the coordinates of the features, ``points`` are rows of
-    the training set, and ``trace_error`` is ‖K − FFᵀ‖ / ‖K‖ on them (Frobenius): random features miss no trace.
-    """
-
-    def _features(self, X):
-        return (self.features(X[rows]) for rows in tiles.row_blocks(X.shape[0], 24 * self.features.width))
-
-    def codes(self, X) -> np.ndarray:
-        return np.concatenate([F @ self.alphas for F in self._features(X)]) - self.offsets
-
-    def products(self, X) -> tuple[np.ndarray, np.ndarray]:
-        products = np.concatenate([F @ np.column_stack([self.alphas, self.mean_weights]) for F in self._features(X)])
-        return products[:, :-1], products[:, -1]
-
-    def expand(self, codes: np.ndarray) -> Explicit:  # type: ignore[override]
-        return self._explicit(codes @ self.alphas.T + self.mean_weights, codes)
-
-    @property
-    def axes(self) -> Explicit:  # type: ignore[override]
-        return self._explicit(self.alphas.T)
-
-    @property
-    def mean(self) -> Explicit:  # type: ignore[override]
-        return self._explicit(self.mean_weights[None, :])
-
-    def _explicit(self, coordinates: np.ndarray, codes: np.ndarray | None = None) -> Explicit:
-        return Explicit(self.kernel, self.points, self.features, coordinates, codes)
-
-
-def accumulate(features, blocks: Iterable[Any], moments: Moments | None = None, total: int | None = None) -> Moments:
-    """Moments of all rows in the blocks, added to those given."""
-    for block in blocks:
-        for rows in tiles.row_blocks(block.shape[0], 12 * 8 * features.width):
-            new = _moments(features, block[rows])
-            moments = new if moments is None else moments + new
-            progress.report("rows", moments.n, total)
-    if moments is None:
-        raise ValueError("there are no rows to fit.")
-    return moments
-
-
-def _moments(features, X) -> Moments:
-    """Moments of some rows, of a share of them on every core where the budget holds as many matrices."""
-    n, parts = X.shape[0], threads.n_threads()
-    if n < parts * tiles.TILE or 4 * parts * 8 * features.width**2 > threads.working_bytes():
-        return Moments.of(features, X)
-    shares = tiles.slices(n, -(-n // parts))
-    return reduce(operator.add, threads.parallel_map(lambda rows: Moments.of(features, X[rows]), shares))
-
-
-def decompose(features: FeatureMap, moments: Moments, sample, n_components, *, center: bool = True) -> Approximate:
+def decompose(features: FeatureMap, moments: Moments, sample: Rows, n_components, *, center: bool = True) -> OnFeatures:
     """Kernel PCA from the moments of the features; ``sample`` holds some of the rows, for what the moments lack."""
-    build: Any = _spectral if isinstance(features, FourierMap) else _on_landmarks
-    return build(features, moments, sample, n_components, center)
-
-
-def decompose_wide(features: FourierMap, X, sample, n_components, *, center: bool = True) -> Spectral:
-    """The same for more features than rows, by the Gram matrix of the rows; it keeps no moments to go on from."""
-    F = features(X)
-    found = Components.of(F if center else np.vstack([F, -F]), n_components)
-    values = found.eigenvalues if center else found.eigenvalues / 2
-    variance = found.total if center else found.total / 2
-    return spectral_model(features, None, sample, values, found.axes, found.mean, variance)
-
-
-def _spectral(features: FourierMap, moments: Moments, sample, n_components, center: bool) -> Spectral:
-    mean, scatter = (moments.mean, moments.scatter) if center else (np.zeros_like(moments.mean), moments.second())
-    spectrum, axes = _leading(scatter, n_components)
-    variance = moments.trace - moments.n * float(mean @ mean)
-    values = spectrum.astype(features.frequencies.dtype)
-    q = count_components(values, 0, moments.n, moments.trace, variance, n_components)
-    return spectral_model(features, moments, sample, spectrum[:q], axes[:, :q], mean, variance)
-
-
-def spectral_model(features: FourierMap, moments, sample, values, axes, mean, variance: float) -> Spectral:
-    """The model with these axes, given in the coordinates of the features."""
-    dtype, F = features.frequencies.dtype, features(sample)
-    gram = tiles.gram(features.kernel, sample)
-    return Spectral(
-        kernel=features.kernel,
-        points=sample,
-        eigenvalues=values.astype(dtype),
-        alphas=np.ascontiguousarray(_fix_signs(axes, axes), dtype=dtype),
-        mean_weights=mean.astype(dtype),
-        offsets=(_fix_signs(axes, axes).T @ mean).astype(dtype),
-        mean_norm2=float(mean @ mean),
-        total_variance=variance,
-        residuals=np.zeros(len(values)),
-        inputs=sample,
-        features=features,
-        moments=moments,
-        trace_error=float(np.linalg.norm(gram - F @ F.T) / np.linalg.norm(gram)),
-    )
+    if isinstance(features, FourierMap):
+        return spectral.from_moments(features, moments, sample, n_components, center)
+    assert isinstance(features, NystromMap)
+    return _on_landmarks(features, moments, sample, n_components, center)
 
 
 def _on_landmarks(features: NystromMap, moments: Moments, sample, n_components, center: bool) -> Approximate:
@@ -157,12 +54,12 @@ def _on_landmarks(features: NystromMap, moments: Moments, sample, n_components, 
     trace_error = max(0.0, 1 - (np.trace(scatter) + moments.n * mean @ mean) / moments.trace)
     if not center:
         scatter, mean = scatter + moments.n * np.outer(mean, mean), np.zeros_like(mean)
-    spectrum, axes = _leading(scatter, n_components)
+    spectrum, axes = leading_pairs(scatter, n_components)
     missed = _Missed(features, sample, moments.n)
     variance = moments.trace - moments.n * (mean @ mean + (missed.mean() if center else 0.0))
     dtype = tiles.value_dtype(features.landmarks, features.landmarks)
     q = count_components(spectrum.astype(dtype), 0, moments.n, moments.trace, variance, n_components)
-    values, axes = spectrum[:q].copy(), _fix_signs(features.root @ axes[:, :q], axes[:, :q])
+    values, axes = spectrum[:q].copy(), axes[:, :q] * column_signs(features.root @ axes[:, :q])
     residuals = moments.n * np.sqrt(missed.residuals2(axes, mean))
     _warn_if_poor(values, residuals, missed, features.landmarks.shape[0])
     return Approximate(
@@ -182,14 +79,6 @@ def _on_landmarks(features: NystromMap, moments: Moments, sample, n_components, 
     )
 
 
-def _leading(scatter: np.ndarray, n_components) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenpairs in descending order: as many as were asked for by number, or all of them."""
-    few = isinstance(n_components, int) and n_components < len(scatter) // 4
-    with threads.single_threaded_blas():
-        spectrum, axes = lapack.leading(scatter, n_components) if few else lapack.divide_and_conquer(scatter)
-    return spectrum[::-1], axes[:, ::-1]
-
-
 class _Missed:
     """What the features miss of the kernel, R = K − FFᵀ, on a sample of rows."""
 
@@ -206,7 +95,7 @@ class _Missed:
         others = (self.R.sum() - diagonal.sum()) / (s * (s - 1))
         return max(float(diagonal.mean() / self.n + (1 - 1 / self.n) * others), 0.0)
 
-    def residuals2(self, axes: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    def residuals2(self, axes: Array, mean: Array) -> Array:
         """‖CVₖ − (λₖ/n)Vₖ‖² with the covariance C: the part of CVₖ that leaves the span, Σᵢⱼ βᵢβⱼRᵢⱼ / n².
 
         Estimated without bias over pairs of different rows of the sample.
@@ -228,7 +117,7 @@ class _Missed:
         return max(float(np.log(missed[half] / missed[-1]) / np.log(2)) if half else 1.0, 0.1)
 
 
-def _warn_if_poor(values: np.ndarray, residuals: np.ndarray, missed: _Missed, m: int) -> None:
+def _warn_if_poor(values: Array, residuals: Array, missed: _Missed, m: int) -> None:
     ratio = np.square(residuals / values)
     worst = int(np.argmax(ratio))
     if ratio[worst] <= POOR:
@@ -240,14 +129,3 @@ def _warn_if_poor(values: np.ndarray, residuals: np.ndarray, missed: _Missed, m:
         f"eigenvalue. About {few} landmarks would do, or fewer components.",
         PoorApproximationWarning,
     )
-
-
-def _fix_signs(weights: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """Axes turned so that the largest of their weights on the landmarks is positive."""
-    largest = weights[np.abs(weights).argmax(axis=0), np.arange(weights.shape[1])]
-    return axes * np.where(largest < 0, -1, 1)
-
-
-def stack(X, Y):
-    """The rows of both, dense or sparse."""
-    return sp.vstack([X, Y], format="csr") if sp.issparse(X) or sp.issparse(Y) else np.concatenate([X, Y])

@@ -1,9 +1,9 @@
-"""What a fitted model says of the rows of a Dask array: lazy Dask arrays of known shapes."""
+"""What a fitted model computes from the rows of a Dask array: lazy Dask arrays of known shapes."""
 
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import dask
@@ -11,17 +11,19 @@ import dask.array as da
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from preimage.decomposition.on_features import Approximate, Spectral
 from preimage.distributed import cluster
 from preimage.distributed.rows import checked, checked_block, floating
 from preimage.exceptions import NothingFilteredWarning, warn
 
-ONE_NUMBER = {"predict": np.dtype(np.int64), "score_samples": None}  # methods that say one number a row, and its type
+ONE_NUMBER = {
+    "predict": np.dtype(np.int64),
+    "score_samples": None,
+}  # methods with one number per row, and its type
 
 
 @cluster.sized
 @dataclass(frozen=True, eq=False)
-class Question:
+class ChunkTask:
     """A method of a fitted model with its options, for every chunk."""
 
     model: Any
@@ -50,11 +52,11 @@ def lazy(model, method: str, X, **options: Any):
     array = checked(X)
     _check(model, method, array, options)
     dtype, width = _dtype(model, method, array.dtype), answer_width(model, method, array.shape[1])
-    question = Question(slim(model), method, options, dtype, cluster.budget())
+    task = ChunkTask(slim(model), method, options, dtype, cluster.budget())
     return da.map_blocks(
         _ask,
         array,
-        question=dask.delayed(question, traverse=False),  # in the graph once, so that the array needs no client's data
+        task=dask.delayed(task, traverse=False),  # in the graph once, so that the array needs no client's data
         expected=array.dtype,
         dtype=dtype,
         meta=np.empty((0,) if width is None else (0, 0), dtype),
@@ -63,7 +65,7 @@ def lazy(model, method: str, X, **options: Any):
 
 
 def answer_width(model, method: str, n_columns: int) -> int | None:
-    """Columns of the answer; None where it is one number a row."""
+    """Columns of the answer; None where it is one number per row."""
     if method in ONE_NUMBER:
         return None
     if method == "inverse_transform":
@@ -73,11 +75,9 @@ def answer_width(model, method: str, n_columns: int) -> int | None:
 
 def slim(model):
     """A copy without what only a further fit needs, which is most of a model on landmarks."""
-    small, fitted = copy(model), getattr(model, "decomposition_", None)
-    if isinstance(fitted, Approximate):
-        features = fitted.features if isinstance(fitted, Spectral) else None
-        small.decomposition_ = replace(fitted, moments=None, features=features)
-        small.decomposition_.share_memory(fitted)
+    small = copy(model)
+    if hasattr(model, "decomposition_"):
+        small.decomposition_ = model.decomposition_.without_moments()
     return small
 
 
@@ -88,7 +88,7 @@ def _check(model, method: str, array, options: dict[str, Any]) -> None:
         raise ValueError(f"the Dask array has {array.shape[1]} columns, and this model has {width} {what}.")
     for name in ("out", "diagonal"):
         if options.get(name) is not None:
-            raise ValueError(f"{name} is for rows in memory; what is said of a Dask array is a lazy one.")
+            raise ValueError(f"{name} is for rows in memory; the answer for a Dask array is lazy.")
     if method == "denoise" and model.decomposition_.is_complete:
         warn(
             "all components are kept, so the projection filters nothing: choose n_components to denoise.",
@@ -100,8 +100,8 @@ def _dtype(model, method: str, given) -> np.dtype:
     if ONE_NUMBER.get(method) is not None:
         return ONE_NUMBER[method]  # type: ignore[return-value]
     fitted = getattr(model, "decomposition_", None)
-    return floating(given) if fitted is None else np.result_type(floating(given), fitted.alphas.dtype)
+    return floating(given) if fitted is None else np.result_type(floating(given), fitted.dtype)
 
 
-def _ask(block, question: Question, expected, block_id=None):
-    return question(block, block_id[0], expected)
+def _ask(block, task: ChunkTask, expected, block_id=None):
+    return task(block, block_id[0], expected)

@@ -9,38 +9,39 @@ from typing import Any
 
 import numpy as np
 
-from preimage import decomposition, eigen, kernels
-from preimage.decomposition import on_features
+from preimage import eigen
+from preimage._typing import Generator
+from preimage.decomposition import Decomposition, Exact, on_features
 from preimage.distributed import cluster
 from preimage.distributed.gram import gram_on_cluster
 from preimage.distributed.rows import ChunkedRows
 from preimage.eigen import BlockKrylov
-from preimage.estimators import conventions
-from preimage.features import Moments
-from preimage.kernels import scales
+from preimage.estimators.fitting import Settings, fit_exact, fit_moments, prepare_features
+from preimage.features import FeatureMap, Moments, accumulate
+from preimage.kernels import Kernel, Precomputed, scales
 
 ENOUGH = 50_000  # rows up to which rules for length scales look at all of them
 
 
 @cluster.sized
 @dataclass(frozen=True, eq=False)
-class Part:
-    """What some of the chunks give: the moments of their features, and those of their rows that were asked for."""
+class ChunkMoments:
+    """The moments of the features of some chunks, and those of their rows that were asked for."""
 
     moments: Moments
     sample: np.ndarray
 
     @property
     def n_told(self) -> int:
-        """Rows, for the progress of one chunk; parts that were added tell nothing."""
+        """ChunkedRows that one chunk adds to the progress; sums add none."""
         return self.moments.n
 
-    def __add__(self, other: Part) -> Part:
-        return Sum(self.moments + other.moments, np.concatenate([self.sample, other.sample]))
+    def __add__(self, other: ChunkMoments) -> ChunkMoments:
+        return _SummedMoments(self.moments + other.moments, np.concatenate([self.sample, other.sample]))
 
 
-class Sum(Part):
-    """Parts put together."""
+class _SummedMoments(ChunkMoments):
+    """Those of several chunks."""
 
     n_told = 0
 
@@ -48,74 +49,65 @@ class Sum(Part):
 @cluster.sized
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What every chunk is told: the feature map, the rows to keep, and the memory budget."""
+    """The work for every chunk: the feature map, the rows to keep, and the memory budget."""
 
     features: Any
     inside: list[np.ndarray]
     working_memory: float
 
-    def __call__(self, block: np.ndarray, number: int) -> Part:
+    def __call__(self, block: np.ndarray, number: int) -> ChunkMoments:
         with cluster.as_one_of_many(self.working_memory):
-            moments = on_features.accumulate(self.features, [block])
+            moments = accumulate(self.features, [block])
         cluster.report_rows(len(block))
-        return Part(moments, block[self.inside[number]])
+        return ChunkMoments(moments, block[self.inside[number]])
 
 
-def fit(estimator, X, y=None) -> None:
-    """Fit a kernel PCA; with ``approximation=None`` the leading components of the whole kernel matrix."""
+def fit_kernel_pca(settings: Settings, X: Any, rng: Generator) -> Decomposition:
+    """The model of the rows of a Dask array; with ``approximation=None`` that of the whole kernel matrix."""
     rows = ChunkedRows.of(X)
     if rows.shape[0] < 2:
         raise ValueError(f"kernel PCA needs at least 2 rows, and the Dask array has {rows.shape[0]}.")
     cluster.check_workers()
-    rng = conventions.generator(estimator.random_state)
-    estimator.n_features_in_ = rows.shape[1]
-    vars(estimator).pop("feature_names_in_", None)
-    if estimator.approximation is None:
-        fit_exact(estimator, rows, rng)
-        return
-    feature_map = estimator._prepare(rows, rng, scaled_by=examples(estimator.kernel, rows))
-    part = accumulate(feature_map, rows, rng)
-    estimator._adopt_moments(feature_map, part.moments, part.sample, rng)
+    if settings.approximation is None:
+        return _fit_exact(settings, rows, rng)
+    feature_map = prepare_features(settings, rows, rng, scaled_by=examples(settings.kernel, rows))
+    found = moments_and_sample(feature_map, rows, rng)
+    return fit_moments(settings, feature_map, found.moments, found.sample, rng)
 
 
-def accumulate(feature_map, rows: ChunkedRows, rng: np.random.Generator) -> Part:
+def moments_and_sample(feature_map: FeatureMap, rows: ChunkedRows, rng: Generator) -> ChunkMoments:
     """The moments of all rows, and a uniform sample of them, from one pass."""
     n = rows.shape[0]
     chosen = np.arange(n) if n <= on_features.SAMPLE else np.sort(rng.choice(n, on_features.SAMPLE, replace=False))
     job = cluster.once(Job(feature_map, rows.local(chosen), cluster.budget()))
-    return cluster.compute(cluster.tree(rows.map(_part, job=job), _sum), total=n)[0]
+    return cluster.compute(cluster.tree(rows.map(_moments, job=job), _sum), total=n)[0]
 
 
-def fit_exact(estimator, rows: ChunkedRows, rng: np.random.Generator) -> None:
+def _fit_exact(settings: Settings, rows: ChunkedRows, rng: Generator) -> Exact:
     """The leading components of the kernel matrix of all rows, which stays on the workers.
 
     The fitted model holds all rows, because its axes are expansions over them.
     """
-    kernel = estimator._check_settings()
-    if isinstance(kernel, kernels.Precomputed):
+    if isinstance(settings.kernel, Precomputed):
         raise ValueError("a precomputed kernel matrix must be in memory: give a kernel and the rows themselves.")
-    automatic = isinstance(estimator.solver, str) and estimator.solver == "auto"
+    automatic = isinstance(settings.solver, str) and settings.solver == "auto"
     few = BlockKrylov(tol=1e-10) if rows.shape[0] <= 5000 else BlockKrylov()  # as eigen.choose_solver does
-    solver = few if automatic else eigen.as_solver_object(estimator.solver)
+    solver = few if automatic else eigen.as_solver_object(settings.solver)
     if not isinstance(solver, BlockKrylov):
         raise ValueError(f"a kernel matrix on many machines needs solver=BlockKrylov(), not {solver!r}.")
-    X = rows[:]
-    kernel = scales.resolve(kernel, X)
-    wanted = conventions.find_component_number(estimator.n_components, kernel, X, len(X), estimator.center, rng)
-    model = decomposition.fit(kernel, X, wanted, center=estimator.center, solver=solver, rng=rng, gram=gram_on_cluster)
-    estimator._adopt(model, rng)
+    return fit_exact(settings, rows[:], rng, solver=solver, gram=gram_on_cluster)
 
 
-def examples(kernel, rows: ChunkedRows) -> np.ndarray | ChunkedRows:
-    """Rows that length scales are taken from, where any is: all of a few, and evenly spaced ones of many."""
-    if not scales.takes_rows(kernels.as_kernel(kernel)):
+def examples(kernel: Kernel, rows: ChunkedRows) -> np.ndarray | ChunkedRows:
+    """ChunkedRows that length scales are taken from, where any is: all of a few, and evenly spaced ones of many."""
+    if not scales.takes_rows(kernel):
         return rows
     return rows[:] if rows.shape[0] <= ENOUGH else scales.spread_rows(rows, scales.SAMPLE)
 
 
-def _part(block: np.ndarray, number: int, job: Job) -> Part:
+def _moments(block: np.ndarray, number: int, job: Job) -> ChunkMoments:
     return job(block, number)
 
 
-def _sum(parts: list[Part]) -> Part:
+def _sum(parts: list[ChunkMoments]) -> ChunkMoments:
     return reduce(add, parts)

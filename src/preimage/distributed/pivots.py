@@ -16,7 +16,7 @@ import scipy.linalg
 
 from preimage import progress
 from preimage.distributed import cluster
-from preimage.features.landmarks import accepted_proposals, block_size, residual_floor
+from preimage.features.landmarks import accepted_proposals, block_size, value_round_off
 from preimage.gram import tiles
 
 GROUPS = 32  # parts at most
@@ -39,7 +39,7 @@ class Factor:
 
     def total(self) -> tuple[float, float, float]:
         """The sum and the maximum of the residual diagonal, and the round-off of kernel values."""
-        return float(self.missing.sum()), float(self.missing.max(initial=0)), residual_floor(self.X)
+        return float(self.missing.sum()), float(self.missing.max(initial=0)), value_round_off(self.X)
 
     def at(self, levels: np.ndarray) -> Proposed:
         """The rows at which the running sum of the residual diagonal passes the levels."""

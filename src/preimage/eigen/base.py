@@ -53,7 +53,8 @@ def as_eigenpairs(
     Residuals are measured where the solver does not know them.
     """
     order = np.argsort(values)[::-1]
-    values, vectors = values[order], _fix_signs(vectors[:, order])
+    values, vectors = values[order], vectors[:, order]
+    vectors = vectors * column_signs(vectors)
     scale = max(float(np.abs(values).max(initial=0)), np.finfo(float).tiny)
     residuals = _residuals(operator, values, vectors) if residuals is None else residuals[order]
     converged = len(values) >= (wanted or 0) and bool(np.all(residuals <= bound))
@@ -95,12 +96,12 @@ def column_norms(V: np.ndarray) -> np.ndarray:
     return unit * np.linalg.norm(V / unit, axis=0)
 
 
-def _fix_signs(vectors: np.ndarray) -> np.ndarray:
-    """Columns turned so that their entry of largest size is positive."""
+def column_signs(vectors: np.ndarray) -> np.ndarray:
+    """±1 for every column, so that the column times its sign has a positive entry of largest size."""
     if not vectors.size:
-        return vectors
+        return np.ones(vectors.shape[1], dtype=vectors.dtype)
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return vectors * np.where(largest < 0, -1, 1).astype(vectors.dtype)
+    return np.where(largest < 0, -1, 1).astype(vectors.dtype)
 
 
 def round_off(operator) -> float:

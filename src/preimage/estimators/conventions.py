@@ -141,25 +141,37 @@ def check_flags(estimator: Any, *names: str) -> None:
             raise TypeError(f"{name} must be True or False, not {value!r}.")
 
 
-def also_distributed(method: Callable) -> Callable:
-    """A method that keeps to the estimator's ``n_jobs``, and that :mod:`preimage.distributed` does for a Dask array.
+def is_dask(X: Any) -> bool:
+    """Whether X is a collection of Dask; dask is not imported to find out."""
+    return type(X).__module__.partition(".")[0] == "dask"
 
-    This is the only place that leads there; dask is not imported to find out.
-    """
+
+def distributed() -> Any:
+    """The room that knows Dask, imported when it is first needed."""
+    return import_module("preimage.distributed")
+
+
+def also_distributed(method: Callable) -> Callable:
+    """A method that keeps to the estimator's ``n_jobs``, and that :mod:`preimage.distributed` runs for a Dask array."""
     shape = signature(method)
     rows = list(shape.parameters)[1]
 
     @wraps(method)
     def handed_over(self, *args, **options):
-        given = args[0] if args else options.get(rows)
-        if type(given).__module__.partition(".")[0] != "dask":
+        if not is_dask(args[0] if args else options.get(rows)):
             with threads.limited(self.n_jobs):
                 return method(self, *args, **options)
         arguments = dict(shape.bind(self, *args, **options).arguments)
         del arguments["self"]
-        return import_module("preimage.distributed").call(self, method.__name__, arguments.pop(rows), **arguments)
+        return distributed().call(self, method.__name__, arguments.pop(rows), **arguments)
 
     return handed_over
+
+
+def remember_width(estimator: Any, n_columns: int) -> None:
+    """Set what scikit-learn's ``validate_data`` sets, for rows that it cannot read: their columns have no names."""
+    estimator.n_features_in_ = n_columns
+    vars(estimator).pop("feature_names_in_", None)
 
 
 @contextmanager

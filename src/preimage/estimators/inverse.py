@@ -1,4 +1,4 @@
-"""What a fitted kernel PCA can bring back to input space."""
+"""Pre-images from a fitted kernel PCA: decoding, denoising, imputation, and pictures of its components."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from preimage import preimages
+from preimage._typing import Array, Rows
 from preimage.decomposition import Decomposition
 from preimage.estimators import conventions
 from preimage.exceptions import NothingFilteredWarning
-from preimage.kernels import Kernel
+from preimage.expansion import FeatureVectors
 from preimage.kernels.base import positive
 from preimage.kernels.scales import spread_rows
 from preimage.preimages import Preimages
@@ -20,7 +21,7 @@ from preimage.preimages.base import dense_rows, refuse_precomputed
 from preimage.preimages.gaps import Imputation, damp_outliers
 
 
-class WayBackMixin:
+class InverseMixin:
     """Decoding, denoising and imputation for an estimator that holds a fitted ``decomposition_``.
 
     Calls change nothing in the estimator, so that several threads may share it.
@@ -43,7 +44,7 @@ class WayBackMixin:
 
     @conventions.also_distributed
     def denoise(self, X, *, outlier_scale=None, n_rounds=10):
-        """The rows of X projected onto the subspace and brought back to input space.
+        """The rows of X projected onto the subspace, and the pre-images of the projections.
 
         Iterative methods start at the noisy rows themselves. ``find_preimages(X)`` also says how it went.
 
@@ -96,8 +97,9 @@ class WayBackMixin:
         if not gaps.any():
             return X.copy()
         filled = X.copy()
-        methods = preimages.imputers(kernel) if self._is_automatic else (preimages.as_method(self.preimage),)
-        filled[gaps] = self._ready(Imputation(methods, n_rounds))(X[gaps])
+        automatic = preimages.is_automatic(self.preimage)
+        methods = preimages.imputers(kernel) if automatic else (preimages.as_preimage_method(self.preimage),)
+        filled[gaps] = _prepared(self, Imputation(methods, n_rounds))(X[gaps])
         return filled
 
     def eigenvector_preimages(self, step=None):
@@ -120,7 +122,7 @@ class WayBackMixin:
         if step is None:
             plus = model.axes
             plus.inner_points()  # one pass over the kernel matrix serves both signs
-            signed = [plus, -1 * plus]
+            signed: list[FeatureVectors] = [plus, -1 * plus]
         else:
             deviations = step * model.input_codes.std(axis=0)
             signed = [model.expand(sign * np.diag(deviations)) for sign in (1, -1)]
@@ -130,7 +132,7 @@ class WayBackMixin:
         """⟨φ(eᵢ), V⟩ for every component V and canonical basis vector eᵢ, shape (q, d) (Mika et al. 1998, Fig. 2)."""
         check_is_fitted(self)
         refuse_precomputed(self.decomposition_.kernel, "basis_projections")
-        return self.decomposition_.products(np.eye(self.n_features_in_, dtype=self.decomposition_.alphas.dtype))[0].T
+        return self.decomposition_.products(np.eye(self.n_features_in_, dtype=self.decomposition_.dtype))[0].T
 
     def _denoise(self, X, outlier_scale, n_rounds: int) -> Preimages:
         X = self._rows(X)
@@ -141,7 +143,7 @@ class WayBackMixin:
             )
         if outlier_scale is not None:
             X = damp_outliers(self._filter("decode"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
-        return self._bring_back(self.decomposition_.codes(X), "denoise", starts=X)
+        return find(self, self.decomposition_.codes(X), "denoise", starts=X)
 
     def _decode(self, codes, name: str) -> Preimages:
         check_is_fitted(self)
@@ -150,11 +152,11 @@ class WayBackMixin:
             raise ValueError(
                 f"{name} has {codes.shape[1]} columns, but this model has {self.n_components_} components."
             )
-        return self._bring_back(codes, "decode")
+        return find(self, codes, "decode")
 
     def _filter(self, task: str):
         """A function from rows to what the subspace makes of them."""
-        return lambda X: self._bring_back(self.decomposition_.codes(X), task, starts=X).points
+        return lambda X: find(self, self.decomposition_.codes(X), task, starts=X).points
 
     def _outlier_scale(self, scale) -> float:
         if isinstance(scale, str) and scale == "auto":
@@ -163,27 +165,15 @@ class WayBackMixin:
         positive("outlier_scale", scale)
         return float(scale)
 
-    def _bring_back(self, codes: np.ndarray, task: str, starts=None) -> Preimages:
-        """Pre-images of the projections that have these codes."""
-        return preimages.find_in_batches(self._way_back(task), self.decomposition_.expand(codes), starts)
 
-    def _check_way_back(self, kernel: Kernel) -> None:
-        """Refuse, before any work, a method that this kernel cannot serve."""
-        for task in ("decode", "denoise"):
-            self._method(kernel, task).check(kernel)
+def find(estimator: Any, codes: Array, task: str, starts: Rows | None = None) -> Preimages:
+    """Pre-images of the projections with these codes, by a fitted estimator's method for the task."""
+    model = estimator.decomposition_
+    inverse_map = _prepared(estimator, preimages.method_for(estimator.preimage, model.kernel, task))
+    return preimages.find_in_batches(inverse_map, model.expand(codes), starts)
 
-    def _method(self, kernel: Kernel, task: str) -> preimages.Method:
-        return preimages.choose(kernel, task) if self._is_automatic else preimages.as_method(self.preimage)
 
-    @property
-    def _is_automatic(self) -> bool:
-        return isinstance(self.preimage, str) and self.preimage == "auto"
-
-    def _way_back(self, task: str) -> preimages.WayBack:
-        """The method for a task, prepared."""
-        return self._ready(self._method(self.decomposition_.kernel, task))
-
-    def _ready(self, method):
-        """A method as prepared for this model: once, when it is first needed."""
-        model, seed = self.decomposition_, self._seed
-        return model.remembered((method, seed), lambda: method.prepare(model, np.random.default_rng(seed)))
+def _prepared(estimator: Any, method: Any) -> Any:
+    """A method prepared for the estimator's model: once, when it is first needed."""
+    model, seed = estimator.decomposition_, estimator._seed
+    return model.remembered((method, seed), lambda: method.prepare(model, np.random.default_rng(seed)))

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import metadata_routing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from preimage import decomposition, eigen, features, kernels, preimages, reduced
-from preimage.decomposition import Decomposition, Exact, Projection
-from preimage.decomposition.on_features import Approximate
-from preimage.estimators import conventions
-from preimage.estimators.inverse import WayBackMixin
-from preimage.estimators.streaming import StreamingMixin
-from preimage.expansion import Expansion
-from preimage.features.fourier import RandomFourier
+from preimage import eigen, features, kernels, preimages, reduced
+from preimage._typing import Generator
+from preimage.decomposition import Decomposition, Exact
+from preimage.decomposition.base import OnFeatures
+from preimage.estimators import conventions, fitting
+from preimage.estimators.fitting import Settings
+from preimage.estimators.inverse import InverseMixin
+from preimage.expansion import FeatureVectors
 from preimage.gram import threads, tiles
 from preimage.io import chunks
 from preimage.io.models import Persistent
-from preimage.kernels import Kernel, Precomputed, scales
+
+
+def _is_approximate(estimator) -> bool:
+    if estimator.approximation is None:
+        raise AttributeError(
+            "partial_fit needs an approximation, because exact kernel PCA needs all rows at once: "
+            "give approximation=1000, or more landmarks."
+        )
+    return True
 
 
 class KernelPCA(
-    WayBackMixin,
-    StreamingMixin,
+    InverseMixin,
     Persistent,
     ClassNamePrefixFeaturesOutMixin,
     conventions.KernelTransformerMixin,
@@ -33,11 +42,10 @@ class KernelPCA(
 ):
     """Kernel principal component analysis with pre-images.
 
-    Two methods lead back to input space, and by default they take different ways: ``inverse_transform`` decodes a code
-    with no input to look at, and ``denoise`` knows the noisy row itself, which is near the answer. With
-    ``preimage="auto"`` each takes the method that serves it best (:func:`preimage.preimages.choose`), so that
-    ``denoise(X)`` is not ``inverse_transform(transform(X))``. A method given by name or object serves both; iterative
-    methods then still start at the noisy row in ``denoise``.
+    ``inverse_transform`` decodes codes alone; ``denoise`` also knows the noisy rows, which are near the answer. With
+    ``preimage="auto"`` each takes the pre-image method that serves it best
+    (:func:`preimage.preimages.choose_preimage_method`), so ``denoise(X)`` is not ``inverse_transform(transform(X))``.
+    A method given by name or object serves both; iterative methods then still start at the noisy row in ``denoise``.
 
     Parameters
     ----------
@@ -52,7 +60,7 @@ class KernelPCA(
     solver : "auto", name or solver object
         See :mod:`preimage.eigen`.
     preimage : "auto", name or method object
-        The way back, see :mod:`preimage.preimages`.
+        The pre-image method, see :mod:`preimage.preimages`.
     center : bool
         Whether to centre in feature space.
     random_state : int, RandomState, Generator or None
@@ -99,7 +107,7 @@ class KernelPCA(
         "kernel": kernels.as_kernel,
         "approximation": features.as_approximation,
         "solver": eigen.as_solver_object,
-        "preimage": preimages.as_method,
+        "preimage": preimages.as_preimage_method,
     }
     __metadata_request__transform = {"out": metadata_routing.UNUSED}
 
@@ -126,7 +134,6 @@ class KernelPCA(
         self.copy_X = copy_X
         self.n_jobs = n_jobs
 
-    @conventions.also_distributed
     def fit(self, X, y=None):
         """Find the leading components of the rows of X (of the kernel matrix X where it is precomputed).
 
@@ -134,15 +141,41 @@ class KernelPCA(
         chunks need an approximation. An exact model of a memmap or a path goes on reading the file (see ``copy_X``). If
         it fails or is interrupted, the estimator stays as it was.
         """
-        self._fit(X)
+        jobs = None if conventions.is_dask(X) else self.n_jobs
+        with conventions.unchanged_on_failure(self), threads.limited(jobs):
+            settings, rng = Settings.of(self), conventions.generator(self.random_state)
+            self._adopt(self._model(settings, X, rng), rng)
         return self
 
-    @conventions.also_distributed
     def fit_transform(self, X, y=None):
         """Fit, and return the codes of the training rows (where it is exact, no kernel is evaluated again)."""
-        self._fit(X)
-        model = self.decomposition_
-        return model.training_codes.copy() if isinstance(model, Exact) else self.transform(X)
+        model = self.fit(X).decomposition_
+        known = isinstance(model, Exact) and not conventions.is_dask(X)
+        return model.training_codes.copy() if known else self.transform(X)
+
+    @available_if(_is_approximate)
+    def partial_fit(self, X, y=None):
+        """Add rows that come once. The first rows fix the kernel's scale and the landmarks; give thousands of them.
+
+        ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
+        :meth:`merge`. X may be a buffer that is filled anew for every call: what is kept of it is copied.
+        """
+        with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
+            settings, rng = Settings.of(self), conventions.generator(self.random_state)
+            known = getattr(self, "decomposition_", None)
+            X = conventions.read_rows(self, X, accept_sparse="csr", reset=known is None)
+            model = fitting.fit_rows(settings, X, rng) if known is None else fitting.extend(settings, known, X, rng)
+            self._adopt(model, rng)
+        return self
+
+    def merge(self, other):
+        """Add all rows that another estimator has seen through the same landmarks; as if one had seen them all."""
+        check_is_fitted(self)
+        check_is_fitted(other)
+        rng = conventions.generator(self.random_state)
+        with conventions.unchanged_on_failure(self):
+            self._adopt(fitting.merge(Settings.of(self), self.decomposition_, other.decomposition_, rng), rng)
+        return self
 
     @conventions.also_distributed
     def transform(self, X, out=None):
@@ -151,15 +184,23 @@ class KernelPCA(
         Rows may come from a memmap, the path of an .npy file or :class:`preimage.Chunks`, and the codes of any rows may
         go to the .npy file ``out``, which is then returned as a memmap. For a Dask array the codes are a lazy one.
         """
-        if chunks.is_streamed(X):
-            return self._transform_stream(X, out)
-        X, model = self._rows(X), self.decomposition_
-        if out is None:
-            return model.codes(X)
-        blocks = (model.codes(X[rows]) for rows in tiles.slices(X.shape[0], chunks.BLOCK))
-        return chunks.save_rows(out, blocks, (X.shape[0], model.n_components), model.alphas.dtype)
+        check_is_fitted(self)
+        streamed, model = chunks.is_streamed(X), self.decomposition_
+        rows: Any = chunks.as_chunks(X) if streamed else self._rows(X)
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {rows.shape[1]} features, but this model expects {self.n_features_in_}.")
+        if out is None and not streamed:
+            return model.codes(rows)
+        blocks = rows if streamed else (rows[some] for some in tiles.slices(rows.shape[0], chunks.BLOCK))
+        codes = (model.codes(block) for block in blocks)
+        shape = rows.shape[0], model.n_components
+        return (
+            chunks.joined(codes, shape, model.dtype)
+            if out is None
+            else chunks.save_rows(out, codes, shape, model.dtype)
+        )
 
-    def project(self, X) -> Projection:
+    def project(self, X) -> FeatureVectors:
         """The projections Pφ(x) of the rows onto the subspace, mean included, as an expansion."""
         X = self._rows(X)
         with threads.limited(self.n_jobs):
@@ -177,9 +218,9 @@ class KernelPCA(
     def compress(self, n_points, *, method="auto") -> KernelPCA:
         """A fitted copy whose axes and mean are expansions over ``n_points`` points (Schölkopf et al. 1998, §4.3).
 
-        Its ``transform``, its projections and the ways back that start from them take ``n_points`` kernel values a row.
-        Ways back that look for neighbours (``Distance``, ``ConvexCombination``) find them among those points, and are
-        poorer for it; ``FixedPoint``, ``Gradient`` and ``Learned`` are hardly.
+        Its ``transform``, its projections and their pre-images take ``n_points`` kernel values per row. Methods that
+        look for neighbours (``Distance``, ``ConvexCombination``) find them among those points only and lose accuracy;
+        ``FixedPoint``, ``Gradient`` and ``Learned`` hardly do.
         ``compression_errors_`` holds the relative error of a projection for every size, see
         :class:`preimage.reduced.ReducedSet`; ``method`` is one of :mod:`preimage.reduced`.
         """
@@ -202,56 +243,35 @@ class KernelPCA(
         return small
 
     @property
-    def components_(self) -> Expansion:
+    def components_(self) -> FeatureVectors:
         """The unit axes of feature space."""
         check_is_fitted(self)
         return self.decomposition_.axes
 
-    def _fit(self, X) -> None:
-        with conventions.unchanged_on_failure(self):
-            kernel, rng = self._check_settings(), conventions.generator(self.random_state)
-            if chunks.is_streamed(X) and (self.approximation is not None or isinstance(X, chunks.Chunks)):
-                self._fit_stream(X, rng)
-                return
-            copy_X = bool(self.copy_X) and self.approximation is None and not chunks.is_streamed(X)
-            X = conventions.read_rows(self, chunks.open_rows(X), accept_sparse="csr", ensure_min_samples=2, copy=copy_X)
-            if self.approximation is None:
-                self._fit_exact(X, kernel, rng)
-            else:
-                self._fit_approximate(X, rng)
+    def _model(self, settings: Settings, X, rng: Generator) -> Decomposition:
+        """The model of X, wherever its rows are."""
+        if conventions.is_dask(X):
+            conventions.remember_width(self, X.shape[1])
+            return conventions.distributed().fit_kernel_pca(settings, X, rng)
+        streamed = chunks.is_streamed(X)
+        if isinstance(X, chunks.Chunks) or (streamed and settings.approximation is not None):
+            rows = chunks.as_chunks(X)
+            conventions.remember_width(self, rows.shape[1])
+            return fitting.fit_chunks(settings, rows, rng)
+        copied = bool(self.copy_X) and settings.approximation is None and not streamed
+        X = conventions.read_rows(self, chunks.open_rows(X), accept_sparse="csr", ensure_min_samples=2, copy=copied)
+        return fitting.fit_rows(settings, X, rng)
 
-    def _fit_exact(self, X, kernel: Kernel, rng: np.random.Generator) -> None:
-        conventions.check_kernel_takes(kernel, X)
-        if isinstance(kernel, Precomputed):
-            conventions.check_kernel_matrix(X)
-        kernel = scales.resolve(kernel, X)
-        n_components = conventions.find_component_number(self.n_components, kernel, X, X.shape[0], self.center, rng)
-        self._adopt(decomposition.fit(kernel, X, n_components, center=self.center, solver=self.solver, rng=rng), rng)
-
-    def _check_settings(self) -> Kernel:
-        """Refuse, before any work, settings that make no sense or do not go together; the kernel of those that do."""
-        conventions.check_flags(self, "center", "copy_X")
-        kernel, approximation = kernels.as_kernel(self.kernel), features.as_approximation(self.approximation)
-        if approximation is not None:
-            approximation.check(kernel)
-        eigen.as_solver(self.solver, 2, 1)
-        self._check_way_back(kernel)
-        if isinstance(approximation, RandomFourier):
-            for task in ("decode", "denoise"):
-                preimages.refuse_explicit(self._method(kernel, task))
-        return kernel
-
-    def _adopt(self, model: Decomposition, rng: np.random.Generator) -> None:
+    def _adopt(self, model: Decomposition, rng: Generator) -> None:
         self.decomposition_ = model
         self.kernel_ = model.kernel
         self.eigenvalues_ = model.eigenvalues
         self.explained_variance_ratio_ = model.explained_variance_ratio
         self.n_components_ = model.n_components
         self.__dict__.pop("compression_errors_", None)
-        if isinstance(model, Approximate):
+        self.__dict__.pop("trace_error_", None)
+        if isinstance(model, OnFeatures):
             self.trace_error_ = model.trace_error
-        elif hasattr(self, "trace_error_"):
-            del self.trace_error_
         self._seed = int(rng.integers(2**31))
 
     @property

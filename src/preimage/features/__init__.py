@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from preimage.features.fourier import FourierMap, RandomFourier
 from preimage.features.landmarks import KMeans, RPCholesky, Uniform
-from preimage.features.nystrom import FeatureMap, Moments, Nystrom, NystromMap, as_approximation
+from preimage.features.moments import FeatureMap, Moments, accumulate
+from preimage.features.nystrom import Nystrom, NystromMap, as_approximation
 
 __all__ = [
     "FeatureMap",
@@ -16,5 +17,6 @@ __all__ = [
     "RPCholesky",
     "RandomFourier",
     "Uniform",
+    "accumulate",
     "as_approximation",
 ]

@@ -28,6 +28,8 @@ class RandomFourier:
     n_features: int = 1000
     draw: str = "orthogonal"
 
+    provides = frozenset({"codes", "gradient"})  # of the vectors of a model on these features
+
     def __post_init__(self):
         if not is_number(self.n_features) or self.n_features < 2 or self.n_features != int(self.n_features):
             raise ValueError(f"n_features must be a whole number of at least 2, not {self.n_features!r}.")

@@ -97,7 +97,7 @@ def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-
     m where what is left is round-off.
     """
     missing = np.maximum(kernel.diagonal(X), 0).astype(float)
-    noise = residual_floor(X)
+    noise = value_round_off(X)
     enough, floor = max(tol, noise) * missing.sum(), noise * missing.max(initial=0)
     G, chosen = np.empty((X.shape[0], m)), np.zeros(0, dtype=int)
     with threads.single_threaded_blas():  # many small steps between those that have threads of their own
@@ -124,7 +124,7 @@ def block_size(m: int) -> int:
     return max(m // 5, 1)
 
 
-def residual_floor(X) -> float:
+def value_round_off(X) -> float:
     """What rounding kernel values leaves of a residual that is 0, relative to the values."""
     return 10 * float(np.finfo(tiles.value_dtype(X, X)).eps)
 

@@ -1,4 +1,4 @@
-"""Explicit feature maps f(x) with f(x)ᵀf(y) ≈ k(x, y), and their moments over a stream of rows.
+"""Nyström features: kernel columns of a few landmarks.
 
 An approximation is a small frozen object; ``prepare(kernel, X, rng)`` looks at a sample of rows and returns a map.
 """
@@ -6,42 +6,18 @@ An approximation is a small frozen object; ``prepare(kernel, X, rng)`` looks at 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from preimage.features.fourier import RandomFourier
 from preimage.features.landmarks import RPCholesky
 from preimage.gram import threads, tiles
+from preimage.gram.operators import inverse_root
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
 
-__all__ = ["FeatureMap", "Moments", "Nystrom", "NystromMap", "RandomFourier", "as_approximation"]
-
 WELL_CONDITIONED = 1e-6  # smallest to largest eigenvalue from which sums of raw kernel columns keep nine digits
-
-
-class FeatureMap(Protocol):
-    """A map to coordinates whose moments give a kernel PCA."""
-
-    kernel: Kernel
-
-    @property
-    def width(self) -> int:
-        """The number of columns summed."""
-
-    def __call__(self, X) -> np.ndarray:
-        """f(x) for every row, shape (rows, r)."""
-
-    def columns(self, X) -> np.ndarray:
-        """What is summed over the rows: the features, or something of which they are a linear function."""
-
-    def finish(self, mean: np.ndarray, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and scatter of the features, from those of the columns."""
-
-    def same_as(self, other: Any) -> bool:
-        """Whether another map is this one, so that their moments may be added."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +88,14 @@ class NystromMap:
             root = _triangular_root(gram, max(WELL_CONDITIONED, len(gram) * eps))
             if root is not None:
                 return cls(kernel, landmarks, root, True)
-            values, vectors = scipy.linalg.eigh(gram, driver="evd", check_finite=False)
-        if not values[-1] > 0:
+            # Rounding the kernel values moves eigenvalues by up to eps·tr K_ZZ/√m.
+            root = inverse_root(gram, eps * float(np.trace(gram)) / np.sqrt(len(gram)))
+        if not root.shape[1]:
             raise ValueError(
-                "the kernel matrix of the landmarks has no positive eigenvalue, so that there is no variance to "
-                "decompose: check the data and the kernel's parameters."
+                "the kernel matrix of the landmarks has no positive eigenvalue, so there is no variance to decompose: "
+                "check the data and the kernel's parameters."
             )
-        # Rounding the kernel values moves eigenvalues by up to eps·tr K_ZZ/√m, LAPACK by a few eps of double precision.
-        kept = values > max(10 * np.finfo(float).eps * values[-1], eps * np.trace(gram) / np.sqrt(len(gram)))
-        return cls(kernel, landmarks, (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1], False)
+        return cls(kernel, landmarks, root, False)
 
     @property
     def width(self) -> int:
@@ -153,37 +128,6 @@ def _triangular_root(gram: np.ndarray, least: float) -> np.ndarray | None:
     if failed or scipy.linalg.lapack.dpocon(factor, np.linalg.norm(gram, 1))[0] < least:
         return None
     return scipy.linalg.lapack.dtrtri(factor)[0]
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Count, mean and scatter Σ(c − c̄)(c − c̄)ᵀ of columns over rows seen, and the sum of k(x, x).
-
-    Two of them add up to the moments of all their rows (Chan, Golub & LeVeque 1983).
-    """
-
-    n: int
-    mean: np.ndarray
-    scatter: np.ndarray
-    trace: float
-
-    @classmethod
-    def of(cls, features: FeatureMap, X) -> Moments:
-        """Moments of a block of rows."""
-        columns = features.columns(X)
-        mean = columns.mean(axis=0)
-        columns -= mean
-        return cls(len(columns), mean, columns.T @ columns, float(np.sum(features.kernel.diagonal(X), dtype=float)))
-
-    def second(self) -> np.ndarray:
-        """Σ ccᵀ, not centred."""
-        return self.scatter + self.n * np.outer(self.mean, self.mean)
-
-    def __add__(self, other: Moments) -> Moments:
-        n, gap = self.n + other.n, other.mean - self.mean
-        scatter = self.scatter + other.scatter
-        scatter += (self.n * other.n / n) * np.outer(gap, gap)
-        return Moments(n, self.mean + gap * (other.n / n), scatter, self.trace + other.trace)
 
 
 def as_approximation(approximation) -> Any:

@@ -259,11 +259,16 @@ def centred(operator: Symmetric, trace: float, center: bool) -> tuple[Symmetric,
     return (CentredStored if isinstance(operator, Stored) else Centred)(operator), statistics
 
 
-def inverse_root(matrix: np.ndarray) -> np.ndarray:
-    """T (m × r) with TTᵀ the pseudo-inverse of a positive semidefinite matrix; directions of round-off are dropped."""
-    values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
-    kept = values > len(values) * np.finfo(values.dtype).eps * values[-1]
-    return vectors[:, kept] / np.sqrt(values[kept])
+def inverse_root(matrix: np.ndarray, noise: float | None = None) -> np.ndarray:
+    """T (m × r) with TTᵀ the pseudo-inverse of a positive semidefinite matrix, leading directions first.
+
+    Eigenvalues of at most ``noise``, which rounding the matrix may have moved by that much, or of at most a few eps of
+    the largest, which are round-off of LAPACK, are taken for 0. Without it all rounding is m·eps of the largest.
+    """
+    values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
+    eps = np.finfo(values.dtype).eps * max(values[-1], 0)
+    kept = values > (len(values) * eps if noise is None else max(10 * eps, noise))
+    return (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1]
 
 
 def center_in_place(matrix: np.ndarray) -> None:

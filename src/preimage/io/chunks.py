@@ -126,6 +126,15 @@ def save_rows(path: str | os.PathLike[str], blocks: Iterable[np.ndarray], shape:
     return np.load(path, mmap_mode="r")
 
 
+def joined(blocks: Iterable[np.ndarray], shape: tuple[int, int], dtype) -> np.ndarray:
+    """Blocks of rows as one array, which is filled as they come."""
+    rows, first = np.empty(shape, dtype=dtype), 0
+    for block in blocks:
+        rows[first : first + len(block)] = block
+        first += len(block)
+    return rows
+
+
 def open_rows(X) -> np.ndarray:
     """The array behind a path, mapped and not read; any other rows as they are."""
     return np.load(Path(X), mmap_mode="r") if isinstance(X, str | os.PathLike) else X

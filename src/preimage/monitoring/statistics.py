@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from preimage.decomposition import Decomposition
-from preimage.decomposition.on_features import Spectral
+from preimage.decomposition.base import Expanded
 from preimage.kernels import require
 
 __all__ = ["Statistics", "derivatives", "nested_statistics", "statistics"]
@@ -66,7 +66,7 @@ def _squared_codes(model: Decomposition, Z: np.ndarray) -> tuple[np.ndarray, np.
 
 def _products(model: Decomposition, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """⟨Vₖ, φ(x)⟩ and ⟨φ̄, φ(x)⟩."""
-    if len(Z) > FEW or isinstance(model, Spectral):
+    if len(Z) > FEW or not isinstance(model, Expanded):
         return model.products(Z)
     values = model.kernel(Z, model.points)
     return values @ model.alphas, values @ model.mean_weights

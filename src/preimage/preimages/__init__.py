@@ -1,12 +1,23 @@
-"""The way back: from a vector of feature space to a point of input space, one method a file."""
+"""Pre-images: from vectors of feature space to points of input space, one method per file."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from preimage.expansion import Expansion, Explicit
+from preimage._typing import Rows
+from preimage.expansion import FeatureVectors
 from preimage.kernels import Kernel, Precomputed, knows
-from preimage.preimages.base import Method, Preimages, WayBack, dense_rows, find_in_batches
+from preimage.preimages.base import (
+    EVERYTHING,
+    InverseMap,
+    PreimageMethod,
+    Preimages,
+    check_needs,
+    dense_rows,
+    find_in_batches,
+)
 from preimage.preimages.conformal import Conformal
 from preimage.preimages.convex import ConvexCombination
 from preimage.preimages.distance import Distance
@@ -24,18 +35,21 @@ __all__ = [
     "FixedPoint",
     "Gradient",
     "Learned",
-    "Method",
+    "PreimageMethod",
     "Nearest",
     "OneStep",
     "Preimages",
-    "WayBack",
+    "InverseMap",
     "Wiener",
-    "as_method",
-    "choose",
+    "EVERYTHING",
+    "as_preimage_method",
+    "check_needs",
+    "choose_preimage_method",
     "find_in_batches",
     "find_preimage",
     "imputers",
-    "refuse_explicit",
+    "is_automatic",
+    "method_for",
 ]
 
 NAMES = {
@@ -49,11 +63,9 @@ NAMES = {
     "nearest": Nearest,
     "wiener": Wiener,
 }
-ON_CODES = (Learned, Conformal, Wiener)
-ON_WEIGHTS = (FixedPoint, OneStep)  # methods that need an expansion over points
 
 
-def as_method(method) -> Method:
+def as_preimage_method(method: Any) -> PreimageMethod:
     """A method from what users type: an object with ``prepare``, or a name."""
     if isinstance(method, str):
         if method not in NAMES:
@@ -64,7 +76,7 @@ def as_method(method) -> Method:
     return method
 
 
-def choose(kernel: Kernel, task: str) -> Method:
+def choose_preimage_method(kernel: Kernel, task: str) -> PreimageMethod:
     """The method where the user left it to us.
 
     ===================  =====================================================================================
@@ -86,30 +98,29 @@ def choose(kernel: Kernel, task: str) -> Method:
     return Wiener() if task == "denoise" else Learned()
 
 
-def imputers(kernel: Kernel) -> tuple[Method, ...]:
+def is_automatic(method: Any) -> bool:
+    """Whether the user left the choice of a method to us."""
+    return isinstance(method, str) and method == "auto"
+
+
+def method_for(method: Any, kernel: Kernel, task: str) -> PreimageMethod:
+    """The method for a task, from what users type."""
+    return choose_preimage_method(kernel, task) if is_automatic(method) else as_preimage_method(method)
+
+
+def imputers(kernel: Kernel) -> tuple[PreimageMethod, ...]:
     """The methods that fill gaps together where the user left it to us; :class:`gaps.Imputation` weighs them."""
     return (Learned(), Distance() if knows(kernel, "profile", "inverse") else Nearest())
 
 
-def refuse_explicit(method: Method) -> None:
-    """Refuse methods that weigh points, for vectors of random features, which have none."""
-    if isinstance(method, ON_WEIGHTS):
-        raise ValueError(
-            f"{type(method).__name__} needs an expansion over points, which random features do not have: "
-            "take Distance(), Gradient(), Learned() or Conformal()."
-        )
-
-
-def _choose_for(expansion: Expansion | Explicit) -> Method:
-    return Gradient() if isinstance(expansion, Explicit) else choose(expansion.kernel, "expansion")
-
-
-def find_preimage(expansion: Expansion | Explicit, method="auto", *, starts=None, random_state: int = 0) -> Preimages:
+def find_preimage(
+    expansion: FeatureVectors, method: Any = "auto", *, starts: Rows | None = None, random_state: int = 0
+) -> Preimages:
     """Points of input space for anybody's expansion.
 
     Parameters
     ----------
-    expansion : Expansion or Explicit
+    expansion : Expansion or other FeatureVectors
         A batch of vectors of feature space.
     method : "auto", name or method object
         Methods that work on codes (``Learned``, ``Conformal``) need a fitted model and are refused.
@@ -118,15 +129,12 @@ def find_preimage(expansion: Expansion | Explicit, method="auto", *, starts=None
     random_state : int
         Seed of methods that draw.
     """
-    automatic = isinstance(method, str) and method == "auto"
-    chosen = _choose_for(expansion) if automatic else as_method(method)
-    if isinstance(expansion, Explicit):
-        refuse_explicit(chosen)
-    if isinstance(chosen, ON_CODES):
-        raise TypeError(
-            f"{type(chosen).__name__} maps codes of a fitted model and cannot read a bare expansion: "
-            "use KernelPCA(preimage=...), or FixedPoint, Gradient, Distance or Nearest here."
-        )
+    chosen = _choose_for(expansion) if is_automatic(method) else as_preimage_method(method)
+    check_needs(chosen, expansion.provides - {"codes"})  # which are worth nothing without their model
     chosen.check(expansion.kernel)
-    way_back = chosen.prepare(expansion, np.random.default_rng(random_state))
-    return find_in_batches(way_back, expansion, None if starts is None else dense_rows(starts))
+    inverse_map = chosen.prepare(expansion, np.random.default_rng(random_state))
+    return find_in_batches(inverse_map, expansion, None if starts is None else dense_rows(starts))
+
+
+def _choose_for(expansion: FeatureVectors) -> PreimageMethod:
+    return choose_preimage_method(expansion.kernel, "expansion") if "weights" in expansion.provides else Gradient()

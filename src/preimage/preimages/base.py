@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from preimage.exceptions import ConvergenceWarning, warn
-from preimage.expansion import Expansion
+from preimage.expansion import FeatureVectors
 from preimage.gram import tiles
 from preimage.kernels import Kernel, Precomputed
 
@@ -42,7 +42,7 @@ class Preimages:
     points: np.ndarray
     converged: np.ndarray
     steps: np.ndarray
-    targets: Expansion = field(repr=False)
+    targets: FeatureVectors = field(repr=False)
 
     @cached_property
     def residual(self) -> np.ndarray:
@@ -51,24 +51,45 @@ class Preimages:
         return np.maximum(diagonal - 2 * self.targets.inner_paired(self.points) + self.targets.norm2(), 0)
 
 
-class WayBack(Protocol):
+class InverseMap(Protocol):
     """A prepared method."""
 
     def __call__(self, targets: Any, starts: np.ndarray | None = None) -> Preimages:
         """Pre-images of a batch of targets, without a warning."""
 
 
-class Method(Protocol):
-    """A way back before it has seen a model."""
+class PreimageMethod(Protocol):
+    """A method before it has seen a model."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the targets must provide, see :attr:`preimage.expansion.FeatureVectors.provides`."""
 
     def check(self, kernel: Kernel) -> None:
         """Refuse a kernel that lacks what this method needs, with a sentence."""
 
-    def prepare(self, model: Any, rng: np.random.Generator) -> WayBack:
+    def prepare(self, model: Any, rng: np.random.Generator) -> InverseMap:
         """Do once what can be done once for a fitted model or an expansion."""
 
 
-def find_in_batches(way_back: WayBack, targets: Any, starts=None) -> Preimages:
+EVERYTHING = frozenset({"weights", "codes", "gradient"})  # what projections over points provide
+LACKING = {
+    "weights": "needs an expansion over points, which random features do not have: take Distance(), Gradient(), "
+    "Learned() or Conformal().",
+    "codes": "maps codes of a fitted model and cannot read a bare expansion: use KernelPCA(preimage=...), or "
+    "FixedPoint, Gradient, Distance or Nearest here.",
+    "gradient": "needs features with a gradient: take Distance() or Nearest().",
+}
+
+
+def check_needs(method: PreimageMethod, provided: frozenset[str]) -> None:
+    """Refuse a method that needs more than its targets provide."""
+    for lacking in sorted(getattr(method, "needs", frozenset()) - provided):
+        error = TypeError if lacking == "codes" else ValueError
+        raise error(f"{type(method).__name__} {LACKING[lacking]}")
+
+
+def find_in_batches(way_back: InverseMap, targets: Any, starts=None) -> Preimages:
     """Pre-images of all targets, in batches that fit the memory budget, with one warning if some rows failed."""
     if starts is not None and starts.shape[0] != len(targets):
         raise ValueError(f"{len(targets)} targets need {len(targets)} starts, one per row, not {starts.shape[0]}.")
@@ -92,7 +113,7 @@ def map_targets(function: Callable[[Any, slice], tuple], targets: Any, row_bytes
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
-def closed_form(targets: Expansion, points: np.ndarray, converged: np.ndarray | None = None) -> Preimages:
+def closed_form(targets: FeatureVectors, points: np.ndarray, converged: np.ndarray | None = None) -> Preimages:
     """The result of a method without iterations; where it has no answer, the best point of the expansion."""
     usable = np.isfinite(points).all(axis=1)
     if converged is not None:
@@ -114,7 +135,7 @@ def warn_of_failures(converged: np.ndarray) -> None:
         )
 
 
-def nearest(targets: Expansion, count: int) -> np.ndarray:
+def nearest(targets: FeatureVectors, count: int) -> np.ndarray:
     """Numbers of the ``count`` points nearest to every target in feature space, nearest first, shape (m, count).
 
     ‖φ(xᵢ) − Ψ‖² orders the points as k(xᵢ, xᵢ) − 2⟨Ψ, φ(xᵢ)⟩ does.

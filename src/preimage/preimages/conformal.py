@@ -29,6 +29,8 @@ class Conformal:
         Weight of the penalty on the map's size, relative to the mean eigenvalue times the inputs' mean variance.
     """
 
+    needs = frozenset({"codes"})
+
     eta: float = 0.0
 
     def __post_init__(self):

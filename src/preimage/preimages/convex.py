@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from preimage.expansion import Expansion
+from preimage.expansion import FeatureVectors
 from preimage.kernels import Kernel
 from preimage.preimages.base import Preimages, dense_rows, map_targets, nearest, refuse_precomputed
 
@@ -28,6 +29,8 @@ class ConvexCombination:
     max_iter : int
         The most iterations.
     """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
 
     n_neighbors: int = 20
     tol: float = 1e-9
@@ -51,12 +54,12 @@ class _ConvexMap:
     method: ConvexCombination
     points: np.ndarray
 
-    def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors**2) * self.points.itemsize
         points, converged, steps = map_targets(self._solve, targets, row_bytes)
         return Preimages(points, converged, steps, targets)
 
-    def _solve(self, targets: Expansion, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _solve(self, targets: FeatureVectors, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         chosen = nearest(targets, self.method.n_neighbors)
         grams = np.stack([targets.kernel(self.points[row], self.points[row]) for row in chosen])
         products = np.take_along_axis(targets.inner_points(), chosen, axis=1)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from preimage.expansion import Expansion
+from preimage.expansion import FeatureVectors
 from preimage.kernels import Kernel, require
 from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, nearest, refuse_precomputed
 from preimage.preimages.bounds import OPEN, Box
@@ -34,6 +35,8 @@ class Distance:
         better in every setting measured on USPS digits and is the default. For kernels of the inner product there is
         only one reading.
     """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
 
     n_neighbors: int = 10
     reading: str = "inner"
@@ -66,16 +69,16 @@ class _DistanceMap:
     points: np.ndarray
     box: Box = OPEN
 
-    def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors * self.points.shape[1]) * self.points.itemsize
 
-        def solve(part: Expansion, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        def solve(part: FeatureVectors, rows: slice) -> tuple[np.ndarray, np.ndarray]:
             return self._solve(part, None if starts is None else starts[rows])
 
         points, sound = map_targets(solve, targets, row_bytes)
         return closed_form(targets, self.box.hold(points, starts), sound)
 
-    def _solve(self, targets: Expansion, starts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    def _solve(self, targets: FeatureVectors, starts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         chosen = nearest(targets, self.method.n_neighbors)
         values = np.take_along_axis(targets.inner_points(), chosen, axis=1)
         neighbours = self.points[chosen]

@@ -37,6 +37,8 @@ class FixedPoint:
         How many past steps accelerate the iteration; 0 is the plain one.
     """
 
+    needs = frozenset({"weights"})
+
     tol: float = 1e-5
     max_iter: int = 200
     pull: float = 0.0

@@ -21,7 +21,7 @@ from preimage import decomposition
 from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, silenced
 from preimage.gram import tiles
 from preimage.kernels.scales import spread_rows
-from preimage.preimages.base import Method, WayBack, dense_rows, find_in_batches
+from preimage.preimages.base import InverseMap, PreimageMethod, dense_rows, find_in_batches
 from preimage.preimages.bounds import principal_axes
 from preimage.preimages.convex import minimise_on_simplex
 
@@ -64,7 +64,7 @@ class Imputation:
         How often the filled rows are projected and brought back.
     """
 
-    methods: tuple[Method, ...]
+    methods: tuple[PreimageMethod, ...]
     n_rounds: int = 5
 
     def prepare(self, model, rng: np.random.Generator) -> _ImputationMap:
@@ -94,7 +94,7 @@ class Imputation:
         rest, held = rows[fold > 0], rows[fold == 0]
         n_components = min(model.n_components, len(rest) - 1)
         with silenced(FewerComponentsWarning, ConvergenceWarning):
-            part = decomposition.fit(model.kernel, rest, n_components, center=bool(np.any(model.mean_weights)), rng=rng)
+            part = decomposition.fit(model.kernel, rest, n_components, center=model.is_centred, rng=rng)
             fillers = self._fillers(part, rest, rng, [True] * (1 + len(self.methods)))
             return np.stack([_best_mixture(fillers, held, rate, rng) for rate in RATES])
 
@@ -134,7 +134,7 @@ class Rounds:
 
     first: GaussianModel
     model: Any
-    way: WayBack
+    way: InverseMap
     n_rounds: int
 
     def __call__(self, X: np.ndarray) -> np.ndarray:

@@ -31,6 +31,8 @@ class Gradient:
         How many past steps shape the next.
     """
 
+    needs = frozenset({"gradient"})
+
     box: tuple[float, float] | None = None
     tol: float = 1e-6
     max_iter: int = 300

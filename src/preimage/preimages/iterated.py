@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage.exceptions import ConvergenceWarning, silenced
-from preimage.expansion import Expansion
+from preimage.expansion import FeatureVectors
 from preimage.preimages.base import Preimages, dense_rows, nearest
 from preimage.preimages.descent import Descent
 from preimage.preimages.distance import Distance
@@ -23,7 +23,7 @@ class Iterated:
     descent: Descent
     pull: float = 0.0
 
-    def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
         first = self._starts(targets) if starts is None else np.asarray(starts, dtype=targets.points.dtype)
         objective = FeatureDistance(targets, self.pull, first)
         best = _Best(*self.descent.run(objective, objective.approach(first)))
@@ -43,7 +43,7 @@ class Iterated:
             best.points[lost[adrift]] = dense_rows(targets.points[near[adrift, 0]])
         return Preimages(best.points, best.converged, best.steps, targets)
 
-    def _reached(self, targets: Expansion, best: _Best) -> np.ndarray:
+    def _reached(self, targets: FeatureVectors, best: _Best) -> np.ndarray:
         """False for rows that stopped where a radial kernel is flat: φ(z) has nothing in common with the target."""
         if self.pull or targets.kernel.argument != "distance":
             return np.ones(len(targets), dtype=bool)
@@ -51,7 +51,7 @@ class Iterated:
         return best.values < apart * (1 - 64 * np.finfo(apart.dtype).eps)
 
     @staticmethod
-    def _starts(targets: Expansion) -> np.ndarray:
+    def _starts(targets: FeatureVectors) -> np.ndarray:
         """The distance method's answer where the kernel has an inverse, else the nearest point of the expansion."""
         if hasattr(targets.kernel, "inverse"):
             with silenced(ConvergenceWarning):  # how it went in the end is what counts

@@ -47,6 +47,8 @@ class Learned:
         Rows of codes that carry the regression; with fewer codes than that it is exact.
     """
 
+    needs = frozenset({"codes"})
+
     ridge: float | str = "auto"
     noise: Any = None
     n_copies: int = 4

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from preimage.expansion import Expansion
+from preimage.expansion import FeatureVectors
 from preimage.kernels import Kernel
 from preimage.preimages.base import Preimages, dense_rows, map_targets, nearest
 
@@ -18,6 +19,8 @@ class Nearest:
     With a precomputed kernel it returns the numbers of the training points, for objects that are not vectors.
     """
 
+    needs: ClassVar[frozenset[str]] = frozenset()
+
     def check(self, kernel: Kernel) -> None:
         """Every kernel will do."""
 
@@ -28,7 +31,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class _NearestMap:
-    def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
         row_bytes = 4 * targets.points.shape[0] * 8
         (chosen,) = map_targets(lambda part, rows: (nearest(part, 1)[:, 0],), targets, row_bytes)
         points = dense_rows(targets.points[chosen])

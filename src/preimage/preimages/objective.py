@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from preimage.expansion import Expansion
 from preimage.gram import tiles
 from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 from preimage.preimages.base import dense_rows
@@ -29,9 +28,9 @@ class FeatureDistance:
         self.points = dense_rows(targets.points)
         self.norm2 = targets.norm2()
         self.pull, self.anchor = pull, anchor
-        self.spread = spread(self.points)
+        self.spread = rms_radius(self.points)
         self.scale = self.norm2 + float(np.abs(self.kernel.diagonal(self.points)).mean())
-        self.family = self.kernel.argument if isinstance(targets, Expansion) else None
+        self.family = self.kernel.argument if "weights" in targets.provides else None
 
     def __call__(self, Z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self.family is None:
@@ -95,7 +94,7 @@ class FeatureDistance:
         return Z
 
 
-def spread(points: np.ndarray) -> float:
+def rms_radius(points: np.ndarray) -> float:
     """The root mean squared distance of the points from their mean; their size, or 1, where they are all equal."""
     deviation = float(np.sqrt(np.var(points, axis=0, dtype=float).sum()))
     return deviation or float(np.sqrt(np.square(points[0], dtype=float).sum())) or 1.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage.expansion import Expansion
+from preimage.expansion import FeatureVectors, Weighted
 from preimage.kernels import Kernel, require
 from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, refuse_precomputed
 from preimage.preimages.bounds import OPEN, Box
@@ -20,6 +20,8 @@ class OneStep:
     The iteration's weights −γᵢκ′(‖z − xᵢ‖²) ask only for distances to z, and those follow from the target itself:
     κ(‖z − xᵢ‖²) is replaced by σᵢ = sᵢ + ½(κ(0) − ‖Ψ‖²). For the Gaussian wᵢ = γᵢσᵢ.
     """
+
+    needs = frozenset({"weights"})
 
     def check(self, kernel: Kernel) -> None:
         """A radial kernel with derivative and inverse is needed."""
@@ -40,10 +42,10 @@ class _OneStepMap:
     points: np.ndarray
     box: Box = OPEN
 
-    def __call__(self, targets: Expansion, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
         return closed_form(targets, *map_targets(self._step, targets, 6 * self.points[:, 0].nbytes))
 
-    def _step(self, targets: Expansion, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+    def _step(self, targets: Weighted, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         kernel = targets.kernel
         top = float(kernel.diagonal(self.points[:1])[0])
         values = targets.inner_points() + (top - targets.norm2()[:, None]) / 2

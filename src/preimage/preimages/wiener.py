@@ -47,6 +47,8 @@ class Wiener:
     It needs the rows. Codes alone (``inverse_transform``) are decoded by :class:`Learned`.
     """
 
+    needs = frozenset({"codes"})
+
     noise: float | None = None
     n_copies: int = 2
     n_landmarks: int = 200

@@ -6,10 +6,19 @@ that Σₖ ‖Ψₖ − Ψ̂ₖ‖² is small (Schölkopf et al. 1998, eq. 4.2).
 
 from __future__ import annotations
 
-from preimage.reduced.base import Method, ReducedSet
+from preimage.reduced.base import ReducedSet, ReductionMethod
 from preimage.reduced.compression import compress
 from preimage.reduced.greedy import Greedy
-from preimage.reduced.selected import Selection
-from preimage.reduced.sets import as_method, choose, reduced_set
+from preimage.reduced.selected import Selected
+from preimage.reduced.sets import as_reduction_method, choose_reduction_method, reduced_set
 
-__all__ = ["Greedy", "Method", "ReducedSet", "Selection", "as_method", "choose", "compress", "reduced_set"]
+__all__ = [
+    "Greedy",
+    "ReductionMethod",
+    "ReducedSet",
+    "Selected",
+    "as_reduction_method",
+    "choose_reduction_method",
+    "compress",
+    "reduced_set",
+]

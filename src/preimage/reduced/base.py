@@ -39,7 +39,7 @@ class ReducedSet:
         return float(self.errors[-1])
 
 
-class Method(Protocol):
+class ReductionMethod(Protocol):
     """A way to a reduced set."""
 
     def check(self, kernel: Kernel) -> None:

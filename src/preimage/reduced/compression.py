@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 import scipy.linalg
 
-from preimage.decomposition import Decomposition
+from preimage.decomposition import Decomposition, Expanded
 from preimage.expansion import Expansion
 from preimage.gram import tiles
 from preimage.kernels.base import is_number
@@ -15,7 +15,7 @@ from preimage.reduced.base import ReducedSet
 from preimage.reduced.sets import reduced_set
 
 
-def compress(model: Decomposition, n_points: int, *, method="auto") -> tuple[Decomposition, np.ndarray]:
+def compress(model: Decomposition, n_points: int, *, method="auto") -> tuple[Expanded, np.ndarray]:
     """A kernel PCA over ``n_points`` points, and the relative error for every size up to that.
 
     The mean φ̄ and the axes σₖVₖ, σₖ the standard deviation of the codes along them, are reduced together: their summed
@@ -23,7 +23,7 @@ def compress(model: Decomposition, n_points: int, *, method="auto") -> tuple[Dec
     again, each moved as little as can be, V̂ ← (V̂V̂ᵀ)^(−1/2) V̂ (Löwdin 1950), so that the result is a kernel PCA like
     any other.
     """
-    if not isinstance(model.axes, Expansion):
+    if not isinstance(model, Expanded):
         raise TypeError("a model on random features has no points to compress: its cost is that of its features.")
     if is_number(n_points) and n_points < model.n_components:
         raise ValueError(
@@ -34,18 +34,18 @@ def compress(model: Decomposition, n_points: int, *, method="auto") -> tuple[Dec
     return _rebuilt(model, found, deviations), found.errors
 
 
-def _mean_and_axes(model: Decomposition, deviations: np.ndarray) -> Expansion:
+def _mean_and_axes(model: Expanded, deviations: np.ndarray) -> Expansion:
     weights = np.vstack([model.mean_weights, (model.alphas * deviations).T])
     return Expansion(model.kernel, model.points, weights)
 
 
-def _rebuilt(model: Decomposition, found: ReducedSet, deviations: np.ndarray) -> Decomposition:
+def _rebuilt(model: Expanded, found: ReducedSet, deviations: np.ndarray) -> Expanded:
     points, dtype = found.expansion.points, model.alphas.dtype
     gram = tiles.gram(model.kernel, points).astype(float, copy=False)
     mean, axes = found.expansion.weights[0].astype(float), found.expansion.weights[1:] / deviations[:, None]
     axes = _inverse_square_root(axes @ gram @ axes.T) @ axes
-    kept = {field.name: getattr(model, field.name) for field in fields(Decomposition)}
-    return Decomposition(
+    kept = {field.name: getattr(model, field.name) for field in fields(Expanded)}
+    return Expanded(
         **kept
         | {
             "points": points,

@@ -12,7 +12,7 @@ from preimage.expansion import Expansion
 from preimage.kernels import Kernel, require
 from preimage.preimages.base import dense_rows, refuse_precomputed
 from preimage.preimages.descent import Descent
-from preimage.preimages.objective import spread
+from preimage.preimages.objective import rms_radius
 from preimage.reduced.base import FLOOR, Growth, ReducedSet
 from preimage.reduced.misfit import Misfit
 
@@ -47,7 +47,7 @@ class Greedy:
     def check(self, kernel: Kernel) -> None:
         """A gradient is needed, and distances."""
         refuse_precomputed(kernel, "Greedy")
-        require(kernel, "Greedy", "gradient", "diagonal_gradient", serve="Selection() serves any kernel.")
+        require(kernel, "Greedy", "gradient", "diagonal_gradient", serve="Selected() serves any kernel.")
         if not kernel.positive_definite:
             raise ValueError(f"Greedy makes distances small, and {kernel!r} is indefinite and has none.")
 
@@ -63,7 +63,7 @@ class Greedy:
 
     def _grow(self, expansion: Expansion, n_points: int) -> tuple[np.ndarray, Growth]:
         growth, Z = Growth(expansion, n_points), np.empty((n_points, expansion.points.shape[1]))
-        length = spread(expansion.points)
+        length = rms_radius(expansion.points)
         for j in range(n_points):
             gains = growth.gains()
             best = int(np.argmax(gains))

@@ -12,7 +12,7 @@ from preimage.reduced.base import Growth, ReducedSet
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selected:
     """Points of the expansion by pivoted Cholesky, weights by least squares; for any positive semidefinite kernel.
 
     The pivot is the point that lowers the error of the vectors most, Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(x)⟩² / ‖φ(x) − its projection‖²

@@ -7,14 +7,14 @@ import numpy as np
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, knows
 from preimage.kernels.base import is_number
-from preimage.reduced.base import Method, ReducedSet
+from preimage.reduced.base import ReducedSet, ReductionMethod
 from preimage.reduced.greedy import Greedy
-from preimage.reduced.selected import Selection
+from preimage.reduced.selected import Selected
 
-NAMES = {"greedy": Greedy, "selection": Selection}
+NAMES = {"greedy": Greedy, "selection": Selected}
 
 
-def as_method(method) -> Method:
+def as_reduction_method(method) -> ReductionMethod:
     """A method from what users type: an object with ``reduce``, or a name."""
     if isinstance(method, str):
         if method not in NAMES:
@@ -25,9 +25,9 @@ def as_method(method) -> Method:
     return method
 
 
-def choose(kernel: Kernel) -> Method:
-    """``Greedy`` where the kernel has a gradient and is positive definite, else ``Selection``."""
-    return Greedy() if knows(kernel, "gradient") and kernel.positive_definite else Selection()
+def choose_reduction_method(kernel: Kernel) -> ReductionMethod:
+    """``Greedy`` where the kernel has a gradient and is positive definite, else ``Selected``."""
+    return Greedy() if knows(kernel, "gradient") and kernel.positive_definite else Selected()
 
 
 def reduced_set(expansion: Expansion, n_points: int, *, method="auto") -> ReducedSet:
@@ -41,7 +41,7 @@ def reduced_set(expansion: Expansion, n_points: int, *, method="auto") -> Reduce
     n_points : int
         At most the number of points of the expansion; with as many, the expansion itself is returned.
     method : "auto", name or method object
-        :class:`Greedy` (optimised points; the default where the kernel has a gradient) or :class:`Selection` (points of
+        :class:`Greedy` (optimised points; the default where the kernel has a gradient) or :class:`Selected` (points of
         the expansion itself, for any kernel).
 
     Returns
@@ -60,7 +60,11 @@ def reduced_set(expansion: Expansion, n_points: int, *, method="auto") -> Reduce
     >>> found.expansion.points.shape, bool(found.error < 0.05)
     ((10, 2), True)
     """
-    chosen = choose(expansion.kernel) if isinstance(method, str) and method == "auto" else as_method(method)
+    chosen = (
+        choose_reduction_method(expansion.kernel)
+        if isinstance(method, str) and method == "auto"
+        else as_reduction_method(method)
+    )
     chosen.check(expansion.kernel)
     size = expansion.points.shape[0]
     if not is_number(n_points) or n_points != int(n_points):
@@ -70,5 +74,5 @@ def reduced_set(expansion: Expansion, n_points: int, *, method="auto") -> Reduce
     if not np.isfinite(expansion.weights).all():
         raise ValueError("the expansion has weights that are infinite or not numbers.")
     if n_points == size:
-        return ReducedSet(expansion, np.append(Selection().reduce(expansion, size).errors[:-1], 0.0))
+        return ReducedSet(expansion, np.append(Selected().reduce(expansion, size).errors[:-1], 0.0))
     return chosen.reduce(expansion, int(n_points))

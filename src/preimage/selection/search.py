@@ -1,4 +1,4 @@
-"""The search over kernel, number of components and way back, judged without clean data."""
+"""The search over kernel, number of components and pre-image method, without clean data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_array
 
 from preimage import eigen, kernels, preimages, progress
 from preimage.eigen.mixed import Mixed
-from preimage.estimators import KernelPCA, conventions
+from preimage.estimators import KernelPCA, conventions, inverse
+from preimage.estimators.fitting import Settings
 from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning, silenced
 from preimage.kernels import scales
 from preimage.preimages.base import refuse_precomputed
@@ -95,9 +96,9 @@ def select(
     keep: float = 1 / 3,
     random_state=None,
 ) -> Selection:
-    """Choose scale, number of components and way back by the error that they would make on new rows.
+    """Choose scale, number of components and pre-image method by the error that they would make on new rows.
 
-    Candidates of one kernel share its eigendecomposition, whatever their number of components and way back. They are
+    Candidates of one kernel share its eigendecomposition, whatever their other settings. They are
     judged on rows that no candidate was fitted on; all on a few of them, the best ``keep`` of them on more, and so on
     (successive halving), by the same probes of the same rows.
 
@@ -157,7 +158,7 @@ class _Search:
         for params in combinations:
             families[_family(params)].append(params)
         for params in combinations:
-            clone(self.estimator).set_params(**params)._check_settings()
+            Settings.of(clone(self.estimator).set_params(**params))
         with silenced(*SHOWN_BY_RISK):
             self.models = {family: self._fit(members) for family, members in families.items()}
         capped = [_capped(params, self.models[_family(params)].n_components_) for params in combinations]
@@ -189,10 +190,10 @@ class _Search:
     def _answers(self, params: dict, question: RiskQuery, codes: np.ndarray | None) -> np.ndarray:
         model = self.models[_family(params)]
         model = model.truncate(params["n_components"] if _is_shared(params) else model.n_components_)
-        model.set_params(**{name: value for name, value in params.items() if _is_way_back(name)})
+        model.set_params(**{name: value for name, value in params.items() if _is_preimage(name)})
         if codes is None:
             return model.impute(question.rows)
-        return model._bring_back(codes[:, : model.n_components_], "denoise", starts=question.rows).points
+        return inverse.find(model, codes[:, : model.n_components_], "denoise", starts=question.rows).points
 
 
 def _light(solver, n: int, k: int | None):
@@ -267,16 +268,16 @@ def _default_grid(estimator: KernelPCA, X: np.ndarray) -> dict[str, Sequence]:
     return grid
 
 
-def _serves(method: preimages.Method, estimator: KernelPCA) -> bool:
+def _serves(method: preimages.PreimageMethod, estimator: KernelPCA) -> bool:
     """Whether a method goes with the estimator's kernel and approximation."""
     try:
-        clone(estimator).set_params(preimage=method)._check_settings()
+        Settings.of(clone(estimator).set_params(preimage=method))
     except (TypeError, ValueError):
         return False
     return True
 
 
-def _is_way_back(name: str) -> bool:
+def _is_preimage(name: str) -> bool:
     return name.partition("__")[0] == "preimage"
 
 
@@ -288,7 +289,7 @@ def _is_shared(params: dict) -> bool:
 def _common(params: dict) -> dict:
     """What must be the same for two settings to share a decomposition."""
     apart = {"n_components"} if _is_shared(params) else set()
-    return {name: value for name, value in params.items() if name not in apart and not _is_way_back(name)}
+    return {name: value for name, value in params.items() if name not in apart and not _is_preimage(name)}
 
 
 def _family(params: dict) -> tuple:

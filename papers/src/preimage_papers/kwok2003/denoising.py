@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from preimage import decomposition
-from preimage.expansion import Expansion
+from preimage.expansion import Weighted
 from preimage.kernels import Gaussian, Kernel, Polynomial, scales
 from preimage.noise import GaussianNoise, NoiseLaw, SaltAndPepper
-from preimage.preimages import Distance, FixedPoint, Method
+from preimage.preimages import Distance, FixedPoint, PreimageMethod
 from preimage.report import Picture, Table
 from preimage_papers.claims import Claim, Findings, Verdict, grade
 from preimage_papers.drawing import image_grid
@@ -68,7 +68,7 @@ def denoise(kernel: Kernel, train, noisy, clean, rng) -> tuple[dict[str, np.ndar
     model = decomposition.fit(kernel, train)
     targets = model.expand(oracle_codes(model.codes(noisy), model.codes(clean)))
     radial = isinstance(kernel, Gaussian)
-    ways: dict[str, Method] = {OURS: Distance(), THEIRS: Distance(reading="paper"), MIKAS: FixedPoint()}
+    ways: dict[str, PreimageMethod] = {OURS: Distance(), THEIRS: Distance(reading="paper"), MIKAS: FixedPoint()}
     if not radial:
         ways.pop(OURS)  # for kernels of the inner product there is one reading only
     found = {name: way.prepare(model, rng)(targets, noisy).points for name, way in ways.items()}
@@ -78,7 +78,7 @@ def denoise(kernel: Kernel, train, noisy, clean, rng) -> tuple[dict[str, np.ndar
     return found, 1.0 if radial else float(np.mean(settles(targets[few], starts)))
 
 
-def settles(targets: Expansion, starts: Iterable[np.ndarray], steps: int = 200, tol: float = 1e-4) -> np.ndarray:
+def settles(targets: Weighted, starts: Iterable[np.ndarray], steps: int = 200, tol: float = 1e-4) -> np.ndarray:
     """Whether z ← Σᵢ γᵢ κ′(zᵀxᵢ) xᵢ / κ′(zᵀz) comes to rest from one of the starts, plain, as in §4.1.2."""
     kernel: Any = targets.kernel
     X, weights = targets.points, targets.weights

@@ -40,8 +40,10 @@ MOVED = {
 }
 # Classes that had another name in the same room.
 RENAMED = {
-    "invertible.Decoder": "invertible.AnchoredDecoder",
+    "decomposition.Decomposition": "decomposition.Expanded",
     "denoising.Wiener": "denoising.LinearFilter",
+    "invertible.Decoder": "invertible.AnchoredDecoder",
+    "reduced.Selection": "reduced.Selected",
 }
 
 

@@ -36,7 +36,10 @@ FORMER = {"_prepared"}  # attributes that older files hold and models no longer 
 ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
 MOST_NODES = 10**6  # of a tree in which everything shared is counted as often as it is met
 LONGEST_WORDS = 1000
-RENAMED = dict.fromkeys(("max_passes", "max_restarts", "max_steps"), "max_iter")  # fields of files written before
+RENAMED = dict.fromkeys(("max_passes", "max_restarts", "max_steps"), "max_iter") | {  # fields of files written before
+    "alphas": "axis_coordinates",
+    "mean_weights": "mean_coordinates",
+}
 LONGEST_NAME = 100
 SPARSE = {found.__name__: found for found in (sp.csr_array, sp.csr_matrix)}
 

@@ -1,0 +1,275 @@
+"""A fitted kernel PCA, whatever its axes are made of, and the projections onto its subspace.
+
+Codes βₖ = ⟨Vₖ, φ(x) − φ̄⟩ along unit axes Vₖ give the projection Pφ(x) = φ̄ + Σₖ βₖVₖ.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from preimage._typing import Array, Rows
+from preimage.caching import Remembering
+from preimage.expansion import Expansion, FeatureVectors, Weighted, Which, as_batch
+from preimage.features import Moments
+from preimage.gram import tiles
+from preimage.kernels import Kernel
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition(Remembering):
+    """A fitted kernel PCA: orthonormal axes Vₖ and a mean φ̄ of feature space.
+
+    Parameters
+    ----------
+    kernel, points
+        The kernel, and known points xᵢ of input space.
+    eigenvalues
+        λₖ of the centred Gram matrix, n times the variance along the axes.
+    offsets
+        ⟨Vₖ, φ̄⟩, shape (q,).
+    mean_norm2, total_variance
+        ‖φ̄‖², and n times the whole variance tr K̃.
+    residuals
+        ‖K̃uₖ − λₖuₖ‖ as the eigensolver left it.
+    inputs
+        Training rows for methods that learn from examples.
+    """
+
+    kernel: Kernel
+    points: Any
+    eigenvalues: Array
+    offsets: Array
+    mean_norm2: float
+    total_variance: float
+    residuals: Array
+    inputs: Any
+
+    @property
+    def explained_variance_ratio(self) -> Array:
+        """λₖ / tr K̃, exact whatever the number of components."""
+        return self.eigenvalues / self.total_variance
+
+    @property
+    def n_components(self) -> int:
+        """The number q of axes."""
+        return len(self.eigenvalues)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the axes span all the variance there is."""
+        return bool(self.eigenvalues.sum() >= (1 - 1e-9) * self.total_variance)
+
+    @property
+    @abstractmethod
+    def is_centred(self) -> bool:
+        """Whether the mean was taken off."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype:
+        """The type of the codes."""
+
+    @property
+    @abstractmethod
+    def axes(self) -> FeatureVectors:
+        """The unit axes Vₖ."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> FeatureVectors:
+        """The mean φ̄ of the training points in feature space."""
+
+    @abstractmethod
+    def products(self, X: Rows) -> tuple[Array, Array]:
+        """⟨Vₖ, φ(x)⟩, shape (rows, q), and ⟨φ̄, φ(x)⟩, from one pass over the rows."""
+
+    @abstractmethod
+    def codes(self, X: Rows) -> Array:
+        """βₖ(x) = ⟨Vₖ, φ(x) − φ̄⟩, shape (rows, q)."""
+
+    @abstractmethod
+    def expand(self, codes: Array) -> FeatureVectors:
+        """The vectors φ̄ + Σₖ βₖVₖ for rows of codes."""
+
+    @abstractmethod
+    def truncate(self, q: int) -> Self:
+        """The same model with its q leading axes."""
+
+    @property
+    def input_codes(self) -> Array:
+        """Codes of the training rows ``inputs``."""
+        return self.remembered("input_codes", lambda: self.codes(self.inputs))
+
+    def residual(self, X: Rows, diagonal: Array | None = None) -> Array:
+        """‖φ(x) − Pφ(x)‖² = k(x, x) − 2⟨φ(x), φ̄⟩ + ‖φ̄‖² − ‖β‖², clipped at 0."""
+        axes, means = self.products(X)
+        diagonal = self.kernel.diagonal(X) if diagonal is None else diagonal
+        return np.maximum(diagonal - 2 * means + self.mean_norm2 - np.square(axes - self.offsets).sum(axis=1), 0)
+
+    def without_moments(self) -> Self:
+        """The same model without what only a further fit needs."""
+        return self
+
+    def _leading(self, q: int, **axes: Any) -> Self:
+        changed: dict[str, Any] = {name: getattr(self, name)[:q] for name in ("eigenvalues", "offsets", "residuals")}
+        return replace(self, **changed, **axes)
+
+
+@dataclass(frozen=True, eq=False)
+class Expanded(Decomposition):
+    """Axes and mean that are expansions over points: all training points, landmarks, or a reduced set.
+
+    Parameters
+    ----------
+    alphas
+        Weights of the axes, Vₖ = Σᵢ αᵢₖ φ(xᵢ), shape (points, q).
+    mean_weights
+        Weights of the mean, φ̄ = Σᵢ μᵢ φ(xᵢ): 1/n each, or 0 where nothing is centred.
+    """
+
+    alphas: Array
+    mean_weights: Array
+
+    @property
+    def is_centred(self) -> bool:
+        return bool(np.any(self.mean_weights))
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.alphas.dtype
+
+    @property
+    def axes(self) -> Expansion:
+        return Expansion(self.kernel, self.points, self.alphas.T)
+
+    @property
+    def mean(self) -> Expansion:
+        return Expansion(self.kernel, self.points, self.mean_weights[None, :])
+
+    @property
+    def axis_values(self) -> Array:
+        """⟨Vₖ, φ(xᵢ)⟩ at the points themselves, shape (points, q)."""
+        return self._point_values[0]
+
+    @property
+    def mean_values(self) -> Array:
+        """⟨φ̄, φ(xᵢ)⟩ at the points themselves, shape (points,)."""
+        return self._point_values[1]
+
+    @property
+    def _point_values(self) -> tuple[Array, Array]:
+        def values() -> tuple[Array, Array]:
+            products = tiles.multiply_symmetric(self.kernel, self.points, self._axes_and_mean)
+            return products[:, :-1], products[:, -1]
+
+        return self.remembered("point_values", values)
+
+    @property
+    def _axes_and_mean(self) -> Array:
+        return np.column_stack([self.alphas, self.mean_weights])
+
+    def codes(self, X: Rows) -> Array:
+        """βₖ(x) = ⟨Vₖ, φ(x) − φ̄⟩ = αₖᵀkₓ − ⟨Vₖ, φ̄⟩."""
+        codes = tiles.multiply(self.kernel, X, self.points, self.alphas)
+        codes -= self.offsets
+        return codes
+
+    def products(self, X: Rows) -> tuple[Array, Array]:
+        products = tiles.multiply(self.kernel, X, self.points, self._axes_and_mean)
+        return products[:, :-1], products[:, -1]
+
+    def expand(self, codes: Array) -> Projection:
+        return Projection(self, codes)
+
+    def truncate(self, q: int) -> Self:
+        return self._leading(q, alphas=self.alphas[:, :q].copy())
+
+
+@dataclass(frozen=True, eq=False)
+class Projection(Weighted):
+    """Vectors φ̄ + Σₖ βₖVₖ of a kernel PCA's subspace: an expansion that also knows its codes.
+
+    Over the training points its weights are γ̃ᵢ = Σₖ βₖαᵢₖ + 1/n (Kwok & Tsang 2003, eq. 6), and they sum to 1. What
+    follows from the codes alone is computed from them.
+
+    Parameters
+    ----------
+    model : Expanded
+    codes : array of shape (m, q)
+    """
+
+    model: Expanded
+    codes: Array
+
+    provides = frozenset({"weights", "codes", "gradient"})
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.model.kernel
+
+    @property
+    def points(self) -> Any:
+        return self.model.points
+
+    @property
+    def weights(self) -> Array:
+        """γ̃, shape (m, points)."""
+        return self._once("weights", lambda: self.codes @ self.model.alphas.T + self.model.mean_weights)
+
+    def __len__(self) -> int:
+        return self.codes.shape[0]
+
+    def __getitem__(self, which: Which) -> Projection:
+        which = as_batch(which)
+        return self._part(which, Projection(self.model, self.codes[which]))
+
+    def inner(self, X: Rows) -> Array:
+        """⟨Pφ, φ(x)⟩ through the axes: O(q) kernel products per point and not O(m)."""
+        axes, means = self.model.products(X)
+        return self.codes @ axes.T + means
+
+    def inner_paired(self, X: Rows) -> Array:
+        """⟨Pφⱼ, φ(xⱼ)⟩ through the axes."""
+        axes, means = self.model.products(X)
+        return np.einsum("jk,jk->j", self.codes, axes) + means
+
+    def _inner_points(self) -> Array:
+        """(Kγ̃)ᵢ without a kernel value."""
+        return self.codes @ self.model.axis_values.T + self.model.mean_values
+
+    def _norm2(self) -> Array:
+        """‖φ̄ + Σₖ βₖVₖ‖² = ‖β‖² + ‖φ̄‖² + 2 Σₖ βₖ⟨Vₖ, φ̄⟩."""
+        model = self.model
+        return np.maximum(np.square(self.codes).sum(axis=1) + model.mean_norm2 + 2 * self.codes @ model.offsets, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class OnFeatures(Decomposition):
+    """Kernel PCA on explicit features f(x) with f(x)ᵀf(y) ≈ k(x, y).
+
+    Parameters
+    ----------
+    features, moments
+        The feature map, and the moments of all rows seen; None where they cannot be added to.
+    trace_error
+        What the features miss of the kernel, relative to it.
+    """
+
+    features: Any
+    moments: Moments | None
+    trace_error: float
+
+    def held_out_error(self, X: Rows) -> float:
+        """The relative trace error on other rows; far above ``trace_error`` if landmarks fit their own rows only."""
+        blocks = [X[rows] for rows in tiles.row_blocks(X.shape[0], 24 * self.features.width)]
+        expressed = sum(float(np.sum(np.square(self.features(block)))) for block in blocks)
+        return max(0.0, 1 - expressed / float(np.sum(self.kernel.diagonal(X), dtype=float)))
+
+    def without_moments(self) -> Self:
+        slim = replace(self, moments=None)
+        slim.share_memory(self)
+        return slim

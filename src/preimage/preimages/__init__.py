@@ -70,10 +70,12 @@ def as_preimage_method(method: Any) -> PreimageMethod:
     if isinstance(method, str):
         if method not in NAMES:
             raise ValueError(f"unknown pre-image method {method!r}; the names are auto, {', '.join(NAMES)}.")
-        return NAMES[method]()
+        named: PreimageMethod = NAMES[method]()
+        return named
     if isinstance(method, type) or not hasattr(method, "prepare"):
         raise TypeError(f"preimage must be a name or a method object such as Learned(), not {method!r}.")
-    return method
+    given: PreimageMethod = method
+    return given
 
 
 def choose_preimage_method(kernel: Kernel, task: str) -> PreimageMethod:

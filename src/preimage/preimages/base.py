@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from preimage._typing import Array, Generator, Rows
+from preimage.decomposition import Decomposition
 from preimage.exceptions import ConvergenceWarning, warn
 from preimage.expansion import FeatureVectors
 from preimage.gram import tiles
@@ -33,28 +35,32 @@ class Preimages:
         Whether the method reached its goal; False where the best training point was the best that could be had.
     steps : array of int, shape (m,)
         Iterations taken; 0 for methods without any.
-    targets : Expansion
+    targets : FeatureVectors
         The targets Ψ; of a fitted model, its projections.
     residual : array of shape (m,)
         ‖φ(z) − Ψ‖², the squared distance in feature space; computed when it is first asked for.
     """
 
-    points: np.ndarray
-    converged: np.ndarray
-    steps: np.ndarray
+    points: Array
+    converged: Array
+    steps: Array
     targets: FeatureVectors = field(repr=False)
 
     @cached_property
-    def residual(self) -> np.ndarray:
+    def residual(self) -> Array:
         """‖φ(zⱼ) − Ψⱼ‖² = k(zⱼ, zⱼ) − 2⟨Ψⱼ, φ(zⱼ)⟩ + ‖Ψⱼ‖², clipped at 0."""
         diagonal = self.targets.kernel.diagonal(self.points)
-        return np.maximum(diagonal - 2 * self.targets.inner_paired(self.points) + self.targets.norm2(), 0)
+        residual: Array = np.maximum(diagonal - 2 * self.targets.inner_paired(self.points) + self.targets.norm2(), 0)
+        return residual
+
+
+Source: TypeAlias = Decomposition | FeatureVectors  # what a method is prepared for
 
 
 class InverseMap(Protocol):
     """A prepared method."""
 
-    def __call__(self, targets: Any, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
         """Pre-images of a batch of targets, without a warning."""
 
 
@@ -68,7 +74,7 @@ class PreimageMethod(Protocol):
     def check(self, kernel: Kernel) -> None:
         """Refuse a kernel that lacks what this method needs, with a sentence."""
 
-    def prepare(self, model: Any, rng: np.random.Generator) -> InverseMap:
+    def prepare(self, model: Any, rng: Generator) -> InverseMap:
         """Do once what can be done once for a fitted model or an expansion."""
 
 
@@ -89,14 +95,14 @@ def check_needs(method: PreimageMethod, provided: frozenset[str]) -> None:
         raise error(f"{type(method).__name__} {LACKING[lacking]}")
 
 
-def find_in_batches(way_back: InverseMap, targets: Any, starts=None) -> Preimages:
+def find_in_batches(inverse_map: InverseMap, targets: FeatureVectors, starts: Rows | None = None) -> Preimages:
     """Pre-images of all targets, in batches that fit the memory budget, with one warning if some rows failed."""
     if starts is not None and starts.shape[0] != len(targets):
         raise ValueError(f"{len(targets)} targets need {len(targets)} starts, one per row, not {starts.shape[0]}.")
     targets.norm2()  # of a bare expansion this takes its one pass over the kernel matrix, for all batches
 
-    def answer(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        found = way_back(targets[rows], None if starts is None else dense_rows(starts[rows]))
+    def answer(rows: slice) -> tuple[Array, Array, Array]:
+        found = inverse_map(targets[rows], None if starts is None else dense_rows(starts[rows]))
         return found.points, found.converged, found.steps  # and not the batch, which holds its weights
 
     batches = [answer(rows) for rows in tiles.row_blocks(len(targets), 4 * 8 * targets.points.shape[0])]
@@ -106,16 +112,18 @@ def find_in_batches(way_back: InverseMap, targets: Any, starts=None) -> Preimage
     return found
 
 
-def map_targets(function: Callable[[Any, slice], tuple], targets: Any, row_bytes: float) -> tuple[np.ndarray, ...]:
+def map_targets(
+    function: Callable[[Any, slice], tuple[Array, ...]], targets: FeatureVectors, row_bytes: float
+) -> tuple[Array, ...]:
     """Arrays that ``function`` returns for parts of the targets and their places, in threads, each put together."""
     targets.inner_points()  # once for all parts
     parts = tiles.map_rows(lambda rows: function(targets[rows], rows), len(targets), row_bytes)
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
-def closed_form(targets: FeatureVectors, points: np.ndarray, converged: np.ndarray | None = None) -> Preimages:
+def closed_form(targets: FeatureVectors, points: Array, converged: Array | None = None) -> Preimages:
     """The result of a method without iterations; where it has no answer, the best point of the expansion."""
-    usable = np.isfinite(points).all(axis=1)
+    usable: Array = np.all(np.isfinite(points), axis=1)
     if converged is not None:
         usable &= converged
     if not usable.all():
@@ -125,7 +133,7 @@ def closed_form(targets: FeatureVectors, points: np.ndarray, converged: np.ndarr
     return Preimages(points, usable, np.zeros(len(points), dtype=int), targets)
 
 
-def warn_of_failures(converged: np.ndarray) -> None:
+def warn_of_failures(converged: Array) -> None:
     """One warning where some rows failed."""
     if not converged.all():
         warn(
@@ -135,7 +143,7 @@ def warn_of_failures(converged: np.ndarray) -> None:
         )
 
 
-def nearest(targets: FeatureVectors, count: int) -> np.ndarray:
+def nearest(targets: FeatureVectors, count: int) -> Array:
     """Numbers of the ``count`` points nearest to every target in feature space, nearest first, shape (m, count).
 
     ‖φ(xᵢ) − Ψ‖² orders the points as k(xᵢ, xᵢ) − 2⟨Ψ, φ(xᵢ)⟩ does.
@@ -147,7 +155,7 @@ def nearest(targets: FeatureVectors, count: int) -> np.ndarray:
     return np.take_along_axis(few, order, axis=1)
 
 
-def dense_rows(X) -> np.ndarray:
+def dense_rows(X: Any) -> Array:
     """Rows as a dense array."""
     return X.toarray() if sp.issparse(X) else np.asarray(X)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from preimage._typing import Array, Generator
+from preimage.decomposition import Decomposition
 from preimage.kernels import Kernel
 from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
 from preimage.preimages.bounds import OPEN, Box
@@ -33,7 +36,7 @@ class Conformal:
 
     eta: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 <= self.eta < np.inf:
             raise ValueError(f"eta must be a number of at least 0, not {self.eta!r}.")
 
@@ -41,7 +44,7 @@ class Conformal:
         """Any kernel will do, as long as the training inputs are known."""
         refuse_precomputed(kernel, "Conformal")
 
-    def prepare(self, model, rng: np.random.Generator) -> _ConformalMap:
+    def prepare(self, model: Decomposition, rng: Generator) -> _ConformalMap:
         """The matrix from codes to inputs."""
         inputs = dense_rows(model.inputs)
         codes = model.input_codes
@@ -59,9 +62,9 @@ class Conformal:
 
 @dataclass(frozen=True, eq=False)
 class _ConformalMap:
-    matrix: np.ndarray
-    offset: np.ndarray
+    matrix: Array
+    offset: Array
     box: Box = OPEN
 
-    def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: Any, starts: Array | None = None) -> Preimages:
         return closed_form(targets, self.box.hold(targets.codes @ self.matrix + self.offset, starts))

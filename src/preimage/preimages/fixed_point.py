@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from preimage._typing import Generator
 from preimage.kernels import Kernel, require
-from preimage.preimages.base import refuse_precomputed
+from preimage.preimages.base import Source, refuse_precomputed
 from preimage.preimages.bounds import Box
 from preimage.preimages.descent import Descent
 from preimage.preimages.iterated import Iterated
@@ -44,7 +43,7 @@ class FixedPoint:
     pull: float = 0.0
     memory: int = 4
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.tol > 0 or self.max_iter < 1 or self.pull < 0 or self.memory < 0:
             raise ValueError("FixedPoint needs tol > 0, max_iter ≥ 1, pull ≥ 0 and memory ≥ 0.")
 
@@ -53,6 +52,6 @@ class FixedPoint:
         refuse_precomputed(kernel, "FixedPoint")
         require(kernel, "FixedPoint", "profile", "derivative", serve="Gradient() serves any kernel with a gradient.")
 
-    def prepare(self, model, rng: np.random.Generator) -> Iterated:
+    def prepare(self, model: Source, rng: Generator) -> Iterated:
         """Nothing to prepare but the bounds."""
         return Iterated(Descent(self.memory, self.tol, self.max_iter, Box.of(model).ends), self.pull)

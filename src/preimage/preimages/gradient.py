@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from preimage._typing import Generator
 from preimage.kernels import Kernel, require
-from preimage.preimages.base import refuse_precomputed
+from preimage.preimages.base import Source, refuse_precomputed
 from preimage.preimages.bounds import Box
 from preimage.preimages.descent import Descent
 from preimage.preimages.iterated import Iterated
@@ -38,7 +37,7 @@ class Gradient:
     max_iter: int = 300
     memory: int = 8
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.tol > 0 or self.max_iter < 1 or self.memory < 1:
             raise ValueError("Gradient needs tol > 0, max_iter ≥ 1 and memory ≥ 1.")
         if self.box is not None:
@@ -51,6 +50,6 @@ class Gradient:
         refuse_precomputed(kernel, "Gradient")
         require(kernel, "Gradient", "gradient", "diagonal_gradient", serve="Learned() and Nearest() serve any kernel.")
 
-    def prepare(self, model, rng: np.random.Generator) -> Iterated:
+    def prepare(self, model: Source, rng: Generator) -> Iterated:
         """Nothing to prepare but the bounds."""
         return Iterated(Descent(self.memory, self.tol, self.max_iter, self.box or Box.of(model).ends))

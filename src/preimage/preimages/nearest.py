@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from preimage._typing import Array, Generator
 from preimage.expansion import FeatureVectors
 from preimage.kernels import Kernel
-from preimage.preimages.base import Preimages, dense_rows, map_targets, nearest
+from preimage.preimages.base import Preimages, Source, dense_rows, map_targets, nearest
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,14 @@ class Nearest:
     def check(self, kernel: Kernel) -> None:
         """Every kernel will do."""
 
-    def prepare(self, model, rng: np.random.Generator) -> _NearestMap:
+    def prepare(self, model: Source, rng: Generator) -> _NearestMap:
         """Nothing to prepare."""
         return _NearestMap()
 
 
 @dataclass(frozen=True)
 class _NearestMap:
-    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
         row_bytes = 4 * targets.points.shape[0] * 8
         (chosen,) = map_targets(lambda part, rows: (nearest(part, 1)[:, 0],), targets, row_bytes)
         points = dense_rows(targets.points[chosen])

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preimage._typing import Array, Generator
 from preimage.expansion import FeatureVectors, Weighted
 from preimage.kernels import Kernel, require
-from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, refuse_precomputed
+from preimage.preimages.base import Preimages, Source, closed_form, dense_rows, map_targets, refuse_precomputed
 from preimage.preimages.bounds import OPEN, Box
 from preimage.preimages.objective import WEAK
 
@@ -32,20 +33,20 @@ class OneStep:
                 f"OneStep needs a kernel of the distance, which {kernel!r} is not: Distance() would serve."
             )
 
-    def prepare(self, model, rng: np.random.Generator) -> _OneStepMap:
+    def prepare(self, model: Source, rng: Generator) -> _OneStepMap:
         """The points as dense rows."""
         return _OneStepMap(dense_rows(model.points), Box.around(dense_rows(model.points)))
 
 
 @dataclass(frozen=True, eq=False)
 class _OneStepMap:
-    points: np.ndarray
+    points: Array
     box: Box = OPEN
 
-    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
         return closed_form(targets, *map_targets(self._step, targets, 6 * self.points[:, 0].nbytes))
 
-    def _step(self, targets: Weighted, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+    def _step(self, targets: Weighted, rows: slice) -> tuple[Array, Array]:
         kernel = targets.kernel
         top = float(kernel.diagonal(self.points[:1])[0])
         values = targets.inner_points() + (top - targets.norm2()[:, None]) / 2

@@ -1,4 +1,4 @@
-"""What was computed from an immutable object is kept with it: once for all callers and threads, and in no pickle."""
+"""Results that an immutable object keeps: computed once for all callers and threads, and left out of pickles."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ class Explicit(Batch):
         The kernel that the features approximate, with f(x)ᵀf(x) = k(x, x).
     points : array of shape (n, d)
     features : callable
-        f, with ``gradient(X, coordinates)`` where it can be differentiated.
+        f, with its ``gradient(X, coordinates)``.
     coordinates : array of shape (m, width)
     codes : array of shape (m, q), optional
         Codes of the model that made them.
@@ -273,10 +273,8 @@ class Explicit(Batch):
 
     @property
     def provides(self) -> frozenset[str]:
-        """A gradient where the features have one, and codes where they are known."""
-        return frozenset({"gradient"} if hasattr(self.features, "gradient") else ()) | frozenset(
-            () if self.codes is None else {"codes"}
-        )
+        """A gradient, and codes where they are known."""
+        return frozenset({"gradient"} if self.codes is None else {"gradient", "codes"})
 
     def __len__(self) -> int:
         return len(self.coordinates)

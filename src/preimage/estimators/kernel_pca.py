@@ -158,7 +158,7 @@ class KernelPCA(
         """Add rows that come once. The first rows fix the kernel's scale and the landmarks; give thousands of them.
 
         ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
-        :meth:`merge`. X may be a buffer that is filled anew for every call: what is kept of it is copied.
+        :meth:`merge`. X may be a buffer that is reused for every call: the rows that are kept are copied.
         """
         with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
             settings, rng = Settings.of(self), conventions.generator(self.random_state)
@@ -245,7 +245,7 @@ class KernelPCA(
         return self.decomposition_.axes
 
     def _model(self, settings: Settings, X, rng: Generator) -> Decomposition:
-        """The model of X, wherever its rows are."""
+        """The model of X, whose rows may be in memory, in files or on a cluster."""
         if conventions.is_dask(X):
             conventions.remember_width(self, X.shape[1])
             return conventions.distributed().fit_kernel_pca(settings, X, rng)

@@ -1,8 +1,8 @@
-"""What a pre-image method is, and what it returns.
+"""What a pre-image method is and what it returns.
 
 A method is a small frozen object in two steps: ``prepare(model)`` does once what can be done once, and what it returns
 maps a batch of targets (an expansion, with optional starting points) to a :class:`Preimages`. :func:`find_in_batches`
-runs it within the memory budget, and warns once of all rows that failed.
+runs it within the memory budget, and warns once about all rows that failed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +20,7 @@ from preimage.decomposition import Decomposition
 from preimage.exceptions import ConvergenceWarning, warn
 from preimage.expansion import FeatureVectors
 from preimage.gram import tiles
-from preimage.kernels import Kernel, Precomputed
+from preimage.kernels import Kernel, Precomputed, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Preimages:
     points : array of shape (m, d)
         The pre-images; the numbers of training points, in one column, where points are known by number only.
     converged : array of bool, shape (m,)
-        Whether the method reached its goal; False where the best training point was the best that could be had.
+        Whether the method reached its goal; False where the best training point is returned instead.
     steps : array of int, shape (m,)
         Iterations taken; 0 for methods without any.
     targets : FeatureVectors
@@ -65,17 +65,23 @@ class InverseMap(Protocol):
 
 
 class PreimageMethod(Protocol):
-    """A method before it has seen a model."""
+    """A method before it has seen a model. It declares what it needs; ``check`` refuses what lacks it.
 
-    @property
-    def needs(self) -> frozenset[str]:
-        """What the targets must provide, see :attr:`preimage.expansion.FeatureVectors.provides`."""
+    ``needs`` is what the targets must provide (see :attr:`preimage.expansion.FeatureVectors.provides`), ``abilities``
+    what the kernel must know, and ``instead`` says which methods serve other kernels.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    abilities: ClassVar[tuple[str, ...]] = ()
+    instead: ClassVar[str] = ""
 
     def check(self, kernel: Kernel) -> None:
-        """Refuse a kernel that lacks what this method needs, with a sentence."""
+        """Refuse a kernel that lacks what this method needs."""
+        refuse_precomputed(kernel, type(self).__name__)
+        require(kernel, type(self).__name__, *self.abilities, serve=self.instead)
 
     def prepare(self, model: Any, rng: Generator) -> InverseMap:
-        """Do once what can be done once for a fitted model or an expansion."""
+        """Do the work that a fitted model or an expansion needs only once."""
 
 
 EVERYTHING = frozenset({"weights", "codes", "gradient"})  # what projections over points provide
@@ -161,7 +167,7 @@ def dense_rows(X: Any) -> Array:
 
 
 def refuse_precomputed(kernel: Kernel, who: str) -> None:
-    """A precomputed kernel has no input space to come back to."""
+    """Refuse a precomputed kernel, which knows no points of input space."""
     if isinstance(kernel, Precomputed):
         raise ValueError(
             f"{who} needs the training inputs, which a precomputed kernel matrix does not hold: "

@@ -16,8 +16,8 @@ from preimage.preimages.base import dense_rows
 class Box:
     """Bounds of every column.
 
-    Projection onto a convex set that holds the truth never moves an answer away from it. A row outside the box is its
-    own evidence that the truth may lie there, so the box is widened to hold the row.
+    Projection onto a convex set that holds the truth never moves an answer away from it. For a
+    row outside the box the truth may lie there too, so the box is widened to hold it.
     """
 
     low: Array | float = -np.inf

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from preimage._typing import Array, Generator
 from preimage.expansion import FeatureVectors
-from preimage.kernels import Kernel
-from preimage.preimages.base import Preimages, Source, dense_rows, map_targets, nearest, refuse_precomputed
+from preimage.preimages.base import (
+    PreimageMethod,
+    Preimages,
+    Source,
+    dense_rows,
+    map_targets,
+    nearest,
+)
 
 RIDGE = 1e-10  # added to the Gram matrix of the neighbours, relative to k(x, x): they may be equal
 
 
 @dataclass(frozen=True)
-class ConvexCombination:
+class ConvexCombination(PreimageMethod):
     """x̂ = Σᵢ wᵢxᵢ over the nearest points, w ≥ 0 and Σw = 1 minimising ‖Σᵢ wᵢφ(xᵢ) − Ψ‖².
 
     Never outside the range of the data, whatever the target.
@@ -31,8 +36,6 @@ class ConvexCombination:
         The most iterations.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
-
     n_neighbors: int = 20
     tol: float = 1e-9
     max_iter: int = 2000
@@ -40,10 +43,6 @@ class ConvexCombination:
     def __post_init__(self) -> None:
         if self.n_neighbors < 1 or not self.tol > 0 or self.max_iter < 1:
             raise ValueError("ConvexCombination needs n_neighbors ≥ 1, tol > 0 and max_iter ≥ 1.")
-
-    def check(self, kernel: Kernel) -> None:
-        """Any kernel will do, as long as the training inputs are known."""
-        refuse_precomputed(kernel, "ConvexCombination")
 
     def prepare(self, model: Source, rng: Generator) -> _ConvexMap:
         """The points as dense rows."""

@@ -62,7 +62,7 @@ class Descent:
         rounding = 16 * np.finfo(Z.dtype).eps * objective.scale[rows]
         accepted = np.isfinite(value) & (value <= state.value[rows] + np.minimum(promised, 0) + rounding)
         state.accept(rows[accepted], trial[accepted], value[accepted], new_gradient[accepted], curvature[accepted])
-        flat = -np.einsum("ij,ij->i", gradient, direction) <= 100 * rounding  # nothing left that could be measured
+        flat = -np.einsum("ij,ij->i", gradient, direction) <= 100 * rounding  # the rest is below round-off
         state.reject(rows[~accepted], flat[~accepted])
 
     def _inside(self, Z: Array) -> Array:

@@ -1,16 +1,22 @@
-"""Pre-images from distances (Kwok & Tsang 2003): where the neighbours say that the point should be."""
+"""Pre-images from their distances to neighbours (Kwok & Tsang 2003)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from preimage._typing import Array, Generator
 from preimage.expansion import FeatureVectors
-from preimage.kernels import Kernel, require
-from preimage.preimages.base import Preimages, Source, closed_form, dense_rows, map_targets, nearest, refuse_precomputed
+from preimage.preimages.base import (
+    PreimageMethod,
+    Preimages,
+    Source,
+    closed_form,
+    dense_rows,
+    map_targets,
+    nearest,
+)
 from preimage.preimages.bounds import OPEN, Box
 
 FLAT = 1e-12  # eigenvalues of a neighbourhood below this fraction of the largest are no direction
@@ -19,7 +25,7 @@ ILL = 1e-9  # neighbourhoods with kept eigenvalues below this fraction are solve
 
 
 @dataclass(frozen=True)
-class Distance:
+class Distance(PreimageMethod):
     """Multidimensional scaling on the distances to a target's neighbours (Kwok & Tsang 2003, eq. 14–16).
 
     The inner products sᵢ = ⟨Ψ, φ(xᵢ)⟩ with the nearest points in feature space are turned into input distances by the
@@ -28,7 +34,7 @@ class Distance:
     Parameters
     ----------
     n_neighbors : int
-        Neighbours that are asked. The paper takes 10; many more blur the answer.
+        Neighbours to use. The paper takes 10; many more blur the answer.
     reading : "inner" or "paper"
         How a distance to φ(z) is read off Ψ, which itself is the image of no point. "inner" takes κ⁻¹(sᵢ) as it is;
         "paper" takes κ⁻¹ of sᵢ + ½(κ(0) − ‖Ψ‖²), which follows from equal feature distances. Projections are shorter
@@ -37,7 +43,8 @@ class Distance:
         only one reading.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    abilities = ("profile", "inverse")
+    instead = "Gradient() serves kernels with a gradient, Learned() and Nearest() serve any."
 
     n_neighbors: int = 10
     reading: str = "inner"
@@ -47,17 +54,6 @@ class Distance:
             raise ValueError(f"n_neighbors must be at least 1, not {self.n_neighbors!r}.")
         if self.reading not in ("inner", "paper"):
             raise ValueError(f'reading must be "inner" or "paper", not {self.reading!r}.')
-
-    def check(self, kernel: Kernel) -> None:
-        """An inverse profile is needed."""
-        refuse_precomputed(kernel, "Distance")
-        require(
-            kernel,
-            "Distance",
-            "profile",
-            "inverse",
-            serve="Gradient() serves kernels with a gradient, Learned() and Nearest() serve any.",
-        )
 
     def prepare(self, model: Source, rng: Generator) -> _DistanceMap:
         """The points as dense rows."""
@@ -89,7 +85,7 @@ class _DistanceMap:
         return locate(neighbours, read(targets, values, neighbours, starts)), sound
 
     def _radial(self, targets: FeatureVectors, values: Array, neighbours: Array, starts: Array | None) -> Array:
-        """‖z − xᵢ‖² = κ⁻¹(σᵢ); σᵢ outside (0, κ(0)] is brought inside."""
+        """‖z − xᵢ‖² = κ⁻¹(σᵢ); σᵢ outside (0, κ(0)] is clipped."""
         kernel = targets.kernel
         top = float(kernel.diagonal(self.points[:1])[0])
         if self.method.reading == "paper":

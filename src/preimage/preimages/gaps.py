@@ -1,10 +1,10 @@
-"""Rows with missing or grossly wrong entries: alternate between the subspace and what is trusted of the input.
+"""Rows with missing or grossly wrong entries: alternate between the subspace and the trusted part of the input.
 
-Every round replaces the distrusted part of each entry by the way back's answer and projects again,
+Every round replaces the rest of each entry by the pre-image of the projection and projects again,
 
     x ← ω ∘ x₀ + (1 − ω) ∘ x̂(x),
 
-with trust ω = 0 for a missing entry and 1 for an observed one; or, where outliers are feared, with the weights of a
+with trust ω = 0 for a missing entry and 1 for an observed one; or, against outliers, with the weights of a
 bounded loss e²/(e² + s²) of the misfit e = x₀ − x̂ (Nguyen & De la Torre 2008).
 """
 
@@ -31,14 +31,14 @@ SAMPLE = 600  # training rows whose entries are hidden to weigh the methods
 FOLDS = 3
 RATES = (0.1, 0.3, 0.5)  # shares of a row that are hidden
 FACTORS = 256  # at most so many factors in the Gaussian model that fills gaps first
-EARLIER = (ConvergenceWarning,)  # rounds before the last say nothing of how it went in the end
+EARLIER = (ConvergenceWarning,)  # only the last round's failures matter
 Filler: TypeAlias = Callable[[Array], Array]
 
 
 def damp_outliers(project: Filler, X: Array, scale: float, n_rounds: int) -> Array:
-    """Rows whose gross outliers are replaced little by little; what the subspace explains is left as it is.
+    """Rows whose gross outliers are replaced step by step; what the subspace explains stays.
 
-    While a row is far from its answer, its own median misfit serves as the scale, so that not all of it is distrusted.
+    While a row is far from its answer, its own median misfit serves as the scale, so that some of it is always trusted.
     """
     trusted = X
     for _ in range(n_rounds):
@@ -57,13 +57,13 @@ class Imputation:
 
     The answer is a weighted mean of theirs. Where there is only one method it has all the weight. Where there are more,
     entries of training rows are hidden, filled by models that were fitted without those rows, and the weights wₘ ≥ 0,
-    Σw = 1, are those of the least squared error; apart for few, some and many hidden entries in a row.
+    Σw = 1, are those of the least squared error, separately for few, some and many hidden entries in a row.
 
     Parameters
     ----------
     methods : tuple of methods
     n_rounds : int
-        How often the filled rows are projected and brought back.
+        How often the filled rows are projected and replaced by pre-images.
     """
 
     methods: tuple[PreimageMethod, ...]

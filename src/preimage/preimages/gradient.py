@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from preimage._typing import Generator
-from preimage.kernels import Kernel, require
-from preimage.preimages.base import Source, refuse_precomputed
+from preimage.preimages.base import PreimageMethod, Source
 from preimage.preimages.bounds import Box
 from preimage.preimages.descent import Descent
 from preimage.preimages.iterated import Iterated
 
 
 @dataclass(frozen=True)
-class Gradient:
+class Gradient(PreimageMethod):
     """L-BFGS on ρ(z) = ‖φ(z) − Ψ‖² for any kernel with a gradient, sums and products included.
 
     All targets share the kernel values of a step; each has its own memory and its own end.
@@ -31,6 +30,8 @@ class Gradient:
     """
 
     needs = frozenset({"gradient"})
+    abilities = ("gradient", "diagonal_gradient")
+    instead = "Learned() and Nearest() serve any kernel."
 
     box: tuple[float, float] | None = None
     tol: float = 1e-6
@@ -45,11 +46,6 @@ class Gradient:
                 raise ValueError(f"box must be None or (low, high) with low < high, not {self.box!r}.")
             object.__setattr__(self, "box", tuple(self.box))  # a list could not be hashed
 
-    def check(self, kernel: Kernel) -> None:
-        """A gradient is needed."""
-        refuse_precomputed(kernel, "Gradient")
-        require(kernel, "Gradient", "gradient", "diagonal_gradient", serve="Learned() and Nearest() serve any kernel.")
-
     def prepare(self, model: Source, rng: Generator) -> Iterated:
-        """Nothing to prepare but the bounds."""
+        """Only the bounds."""
         return Iterated(Descent(self.memory, self.tol, self.max_iter, self.box or Box.of(model).ends))

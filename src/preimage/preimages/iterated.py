@@ -45,7 +45,7 @@ class Iterated:
         return Preimages(best.points, best.converged, best.steps, targets)
 
     def _reached(self, targets: FeatureVectors, best: _Best) -> Array:
-        """False for rows that stopped where a radial kernel is flat: φ(z) has nothing in common with the target."""
+        """False for rows that stopped where a radial kernel is flat: φ(z) is orthogonal to the target."""
         if self.pull or targets.kernel.argument != "distance":
             return np.ones(len(targets), dtype=bool)
         apart = targets.kernel.diagonal(best.points) + targets.norm2()
@@ -56,7 +56,7 @@ class Iterated:
     def _starts(targets: FeatureVectors) -> Array:
         """The distance method's answer where the kernel has an inverse, else the nearest point of the expansion."""
         if hasattr(targets.kernel, "inverse"):
-            with silenced(ConvergenceWarning):  # how it went in the end is what counts
+            with silenced(ConvergenceWarning):  # only the final result counts
                 return Distance().prepare(targets, np.random.default_rng(0))(targets).points
         return dense_rows(targets.points[nearest(targets, 1)[:, 0]])
 
@@ -71,11 +71,11 @@ class _Best:
     steps: Array
 
     def improve(self, rows: Array, points: Array, values: Array, converged: Array, steps: Array, seeds: Array) -> None:
-        """Take over the answers of another run where they have a lower value, or a number where there was none."""
+        """Take over the points of another run where their value is lower, or finite where there was none."""
         sound = np.isfinite(points).all(axis=1) & np.isfinite(values)
         points = np.where(sound[:, None], points, seeds)
         better = ~np.isfinite(self.values[rows]) | (sound & (values <= self.values[rows]))
         chosen = rows[better]
         self.points[chosen], self.values[chosen] = points[better], values[better]
         self.converged[chosen] = converged[better]
-        self.steps[rows] += steps + 1  # to evaluate a start costs what a step does
+        self.steps[rows] += steps + 1  # evaluating a start costs as much as a step

@@ -1,8 +1,8 @@
-"""The way back learned by regression, from codes to inputs (Bakır, Weston & Schölkopf 2004).
+"""Pre-images learned by regression, from codes to inputs (Bakır, Weston & Schölkopf 2004).
 
 Kernel ridge regression with a kernel of its own on the codes, centred targets x − x̄, and scale and ridge chosen by
 closed-form leave-one-out. Codes of noisy points are shrunk, because such points lie far from all training points; a map
-learned on clean codes has never seen the like. The noise-aware form is trained on codes of corrupted copies,
+learned on clean codes has seen no such codes. The noise-aware form is trained on codes of corrupted copies,
 β(xᵢ + noise) → xᵢ, and leaves out all copies of a row together.
 """
 
@@ -23,7 +23,7 @@ from preimage.kernels import Kernel, as_kernel
 from preimage.kernels.base import is_number
 from preimage.kernels.scales import median, resolve, spread_rows
 from preimage.noise import as_noise
-from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
+from preimage.preimages.base import PreimageMethod, Preimages, closed_form, dense_rows
 from preimage.preimages.bounds import OPEN, Box
 
 RIDGES = tuple(10.0**exponent for exponent in range(-7, 2))  # refined to half a decade around the best
@@ -32,13 +32,13 @@ SCOUTS = 500  # landmarks of the small regressions that choose the scale
 
 
 @dataclass(frozen=True)
-class Learned:
+class Learned(PreimageMethod):
     """A regression from codes to inputs.
 
     Parameters
     ----------
     ridge : float or "auto"
-        λ of (L + λI), relative to the diagonal of the kernel matrix L of the codes; "auto" is leave-one-out's choice.
+        λ of (L + λI), relative to the diagonal of the kernel matrix L of the codes; "auto" is chosen by leave-one-out.
     noise : noise law or callable (X, rng) → Y, optional
         Train on codes of rows corrupted by this law (see :mod:`preimage.noise`), so that the map undoes the noise.
     n_copies : int
@@ -62,10 +62,6 @@ class Learned:
             raise ValueError(f'ridge must be a positive number or "auto", not {self.ridge!r}.')
         if self.n_copies < 1 or self.n_landmarks < 1:
             raise ValueError("n_copies and n_landmarks must be at least 1.")
-
-    def check(self, kernel: Kernel) -> None:
-        """Any kernel will do, as long as the training inputs are known."""
-        refuse_precomputed(kernel, "Learned")
 
     def prepare(self, model: Decomposition, rng: Generator) -> _LearnedMap:
         """Fit the regression on the training points of a fitted model."""
@@ -92,7 +88,7 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class _LearnedMap:
-    """x̂(b) = x̄ + l(b, B)W, with what leave-one-out said of it."""
+    """x̂(b) = x̄ + l(b, B)W, with its leave-one-out error."""
 
     kernel: Kernel
     landmarks: Array

@@ -11,7 +11,7 @@ from preimage.gram import tiles
 from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 from preimage.preimages.base import dense_rows
 
-WEAK = 1e-3  # Σw below this fraction of Σ|w|: the fixed-point step could leap anywhere, a gradient step is taken
+WEAK = 1e-3  # Σw below this fraction of Σ|w|: the fixed-point step could leap anywhere, take a gradient step
 
 
 class FeatureDistance:
@@ -73,7 +73,7 @@ class FeatureDistance:
         return value, gradient, np.full(len(Z), np.nan)
 
     def approach(self, Z: Array) -> Array:
-        """Starts brought to where the kernel is not 0 in floating point.
+        """Starts moved to where the kernel is not 0 in floating point.
 
         Far from all points the weights w underflow together; scaled by the largest they still have a ratio, and one
         fixed-point step with them leads to the points nearest to the start.

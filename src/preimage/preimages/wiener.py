@@ -10,10 +10,10 @@ import numpy as np
 
 from preimage._typing import Array, Generator
 from preimage.decomposition import Decomposition
-from preimage.kernels import Gaussian, Kernel
+from preimage.kernels import Gaussian
 from preimage.kernels.base import positive
 from preimage.kernels.scales import median, spread_rows
-from preimage.preimages.base import InverseMap, Preimages, closed_form, dense_rows, refuse_precomputed
+from preimage.preimages.base import InverseMap, PreimageMethod, Preimages, closed_form, dense_rows
 from preimage.preimages.bounds import Box, principal_axes
 from preimage.preimages.learned import Learned, _fit, _LearnedMap
 
@@ -25,14 +25,14 @@ MOST = 3.0  # standard deviations of the noise that may be taken off an entry
 
 
 @dataclass(frozen=True)
-class Wiener:
+class Wiener(PreimageMethod):
     """x̂ = x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) + r(β(y)): a linear filter of the row y and a regression r on its codes β.
 
-    A few components of a Gaussian kernel cannot express the directions in which a table varies least, so that what
-    comes back from the codes alone can be worse than the row. The linear part keeps them: vⱼ are the principal axes of
+    A few components of a Gaussian kernel cannot express the directions in which a table varies least, so a pre-image
+    from the codes alone can be worse than the row. The linear part keeps them: vⱼ are the principal axes of
     the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²). The regression learns from training rows
     with noise of that level what the linear part misses, with ridge and scale by leave-one-out, and is left out where
-    leave-one-out says that it does not help. No entry is changed by more than 3σ, which is more than Gaussian noise
+    it does not lower the leave-one-out error. No entry is changed by more than 3σ, which is more than Gaussian noise
     puts there: a rare large value is no noise. For gross errors there is ``denoise(..., outlier_scale="auto")``.
 
     Parameters
@@ -60,10 +60,6 @@ class Wiener:
             positive("noise", self.noise)
         if self.n_copies < 1 or self.n_landmarks < 1:
             raise ValueError("n_copies and n_landmarks must be at least 1.")
-
-    def check(self, kernel: Kernel) -> None:
-        """Any kernel will do, as long as the training inputs are known."""
-        refuse_precomputed(kernel, "Wiener")
 
     def prepare(self, model: Decomposition, rng: Generator) -> _WienerMap:
         """Find the noise level, the linear part, and the correction."""

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from preimage._typing import Array
-from preimage.decomposition.base import Expanded
+from preimage.decomposition.expanded import Expanded
 from preimage.eigen import Eigenpairs, Lanczos, as_solver
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning, warn
 from preimage.gram.operators import GramStatistics, Symmetric, gram_operator, matrix_operator

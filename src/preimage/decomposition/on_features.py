@@ -13,8 +13,9 @@ import numpy as np
 
 from preimage._typing import Array, Rows
 from preimage.decomposition import spectral
-from preimage.decomposition.base import Expanded, OnFeatures
+from preimage.decomposition.base import OnFeatures
 from preimage.decomposition.exact import count_components
+from preimage.decomposition.expanded import Expanded
 from preimage.decomposition.explicit import leading_pairs
 from preimage.eigen.base import column_signs
 from preimage.exceptions import PoorApproximationWarning, warn

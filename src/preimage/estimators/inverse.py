@@ -12,7 +12,7 @@ from preimage import preimages
 from preimage._typing import Array, Rows
 from preimage.decomposition import Decomposition
 from preimage.estimators import conventions
-from preimage.exceptions import NothingFilteredWarning
+from preimage.exceptions import NothingFilteredWarning, warn
 from preimage.expansion import FeatureVectors
 from preimage.kernels.base import positive
 from preimage.kernels.scales import spread_rows
@@ -136,11 +136,7 @@ class InverseMixin:
 
     def _denoise(self, X, outlier_scale, n_rounds: int) -> Preimages:
         X = self._rows(X)
-        if self.decomposition_.is_complete:
-            conventions.warn(
-                "all components are kept, so the projection filters nothing: choose n_components to denoise.",
-                NothingFilteredWarning,
-            )
+        warn_if_nothing_is_filtered(self.decomposition_)
         if outlier_scale is not None:
             X = damp_outliers(self._filter("decode"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
         return find(self, self.decomposition_.codes(X), "denoise", starts=X)
@@ -164,6 +160,15 @@ class InverseMixin:
             return 3 * float(np.sqrt(np.mean(np.square(examples - self._filter("decode")(examples)))))
         positive("outlier_scale", scale)
         return float(scale)
+
+
+def warn_if_nothing_is_filtered(model: Decomposition) -> None:
+    """Denoising by all components returns the noise as well."""
+    if model.is_complete:
+        warn(
+            "all components are kept, so the projection filters nothing: choose n_components to denoise.",
+            NothingFilteredWarning,
+        )
 
 
 def find(estimator: Any, codes: Array, task: str, starts: Rows | None = None) -> Preimages:

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage import eigen, features, kernels, preimages, reduced
 from preimage._typing import Generator
-from preimage.decomposition import Decomposition, Exact
-from preimage.decomposition.base import OnFeatures
+from preimage.decomposition import Decomposition, Exact, OnFeatures
 from preimage.estimators import conventions, fitting
 from preimage.estimators.fitting import Settings
 from preimage.estimators.inverse import InverseMixin

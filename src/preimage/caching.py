@@ -1,4 +1,4 @@
-"""What was computed from an immutable object is kept with it: once for all callers and threads, and in no pickle."""
+"""Results that an immutable object keeps: computed once for all callers and threads, and left out of pickles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class Remembering:
             with memory.lock:
                 if key not in memory.values:
                     memory.values[key] = compute()
-        return memory.values[key]
+        value: Value = memory.values[key]
+        return value
 
     def recall(self, key: Hashable) -> Any:
         """What is remembered under a key, or None."""
@@ -35,9 +36,10 @@ class Remembering:
 
     @property
     def _memory(self) -> _Memory:
-        return vars(self).setdefault("_shared", _Memory())  # atomic, so that all threads have the same
+        memory: _Memory = vars(self).setdefault("_shared", _Memory())  # atomic, so that all threads have the same
+        return memory
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (type(self), {item.name: getattr(self, item.name) for item in fields(self) if item.init})  # type: ignore[arg-type]
 
 

@@ -76,7 +76,8 @@ class Batch(Remembering):
 
     def distances2(self, X: Rows) -> Array:
         """‖Ψⱼ − φ(xᵢ)‖² = ‖Ψⱼ‖² + k(xᵢ, xᵢ) − 2⟨Ψⱼ, φ(xᵢ)⟩, shape (m, rows)."""
-        return np.maximum(self.norm2()[:, None] + self.kernel.diagonal(X) - 2 * self.inner(X), 0)
+        distances2: Array = np.maximum(self.norm2()[:, None] + self.kernel.diagonal(X) - 2 * self.inner(X), 0)
+        return distances2
 
     def _part(self, which: Which, part: Vectors) -> Vectors:
         """``part``, which holds the vectors ``which``; what is known of the whole is taken over when needed."""
@@ -135,7 +136,8 @@ class Weighted(Batch):
         return self._once("norm2", self._norm2)
 
     def _norm2(self) -> Array:
-        return np.maximum(np.einsum("ji,ji->j", self.inner_points(), self.weights), 0)
+        norm2: Array = np.maximum(np.einsum("ji,ji->j", self.inner_points(), self.weights), 0)
+        return norm2
 
     def inner_paired(self, X: Rows) -> Array:
         return self._by_rows(lambda rows, weights: np.einsum("ji,ji->j", self.kernel(X[rows], self.points), weights))
@@ -150,7 +152,8 @@ class Weighted(Batch):
 
     def distances2_expansion(self, other: Weighted) -> Array:
         """‖Ψⱼ − Ψ′ₗ‖², shape (m, other's m)."""
-        return np.maximum(self.norm2()[:, None] + other.norm2() - 2 * self.inner_expansion(other), 0)
+        distances2: Array = np.maximum(self.norm2()[:, None] + other.norm2() - 2 * self.inner_expansion(other), 0)
+        return distances2
 
     def __add__(self, other: Weighted) -> Expansion:
         """The sums vector by vector; a single vector is added to all."""
@@ -256,7 +259,7 @@ class Explicit(Batch):
         The kernel that the features approximate, with f(x)ᵀf(x) = k(x, x).
     points : array of shape (n, d)
     features : callable
-        f, with ``gradient(X, coordinates)`` where it can be differentiated.
+        f, with its ``gradient(X, coordinates)``.
     coordinates : array of shape (m, width)
     codes : array of shape (m, q), optional
         Codes of the model that made them.
@@ -270,10 +273,8 @@ class Explicit(Batch):
 
     @property
     def provides(self) -> frozenset[str]:
-        """A gradient where the features have one, and codes where they are known."""
-        return frozenset({"gradient"} if hasattr(self.features, "gradient") else ()) | frozenset(
-            () if self.codes is None else {"codes"}
-        )
+        """A gradient, and codes where they are known."""
+        return frozenset({"gradient"} if self.codes is None else {"gradient", "codes"})
 
     def __len__(self) -> int:
         return len(self.coordinates)
@@ -296,13 +297,16 @@ class Explicit(Batch):
         return self._once("inner_points", lambda: self.inner(self.points))
 
     def norm2(self) -> Array:
-        return np.square(self.coordinates).sum(axis=1)
+        norm2: Array = np.square(self.coordinates).sum(axis=1)
+        return norm2
 
     def inner_paired(self, X: Rows) -> Array:
-        return np.einsum("ji,ji->j", self.features(X), self.coordinates)
+        products: Array = np.einsum("ji,ji->j", self.features(X), self.coordinates)
+        return products
 
     def gradient(self, X: Rows) -> Array:
-        return self.features.gradient(X, self.coordinates)
+        gradient: Array = self.features.gradient(X, self.coordinates)
+        return gradient
 
 
 def as_batch(which: Which) -> slice | Array:

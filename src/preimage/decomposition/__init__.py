@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from preimage.decomposition.base import Decomposition, Expanded, Projection
+from preimage.decomposition.base import Decomposition, OnFeatures
 from preimage.decomposition.exact import Exact, count_components, fit
+from preimage.decomposition.expanded import Expanded, Projection
 
-__all__ = ["Decomposition", "Exact", "Expanded", "Projection", "count_components", "fit"]
+__all__ = ["Decomposition", "Exact", "Expanded", "OnFeatures", "Projection", "count_components", "fit"]

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from preimage._typing import Array
-from preimage.decomposition.base import Expanded
+from preimage.decomposition.expanded import Expanded
 from preimage.eigen import Eigenpairs, Lanczos, as_solver
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning, warn
 from preimage.gram.operators import GramStatistics, Symmetric, gram_operator, matrix_operator
@@ -24,7 +24,7 @@ ROUND_OFF = 10  # times eps: eigenvalues relative to the largest that LAPACK's e
 
 @dataclass(frozen=True, eq=False)
 class Exact(Expanded):
-    """Kernel PCA over all n training points, where the eigenvectors answer what else would cost n² kernel values.
+    """Kernel PCA over all n training points, whose eigenvectors also give the kernel products with these points.
 
     ``row_means`` are the means r of the Gram matrix's rows.
     """
@@ -66,8 +66,8 @@ def fit(
     """Kernel PCA of the rows of X; of the matrix X itself where the kernel is precomputed.
 
     ``n_components`` is a number of axes, a fraction of the variance that the axes must reach, or None for all.
-    ``storage`` of the kernel matrix is the solver's choice where it is None (see :class:`preimage.eigen.BlockKrylov`).
-    ``gram`` makes the operator, where the matrix is to be elsewhere than in the memory of this process.
+    ``storage`` of the kernel matrix is chosen by the solver where it is None (see :class:`preimage.eigen.BlockKrylov`).
+    ``gram`` makes the operator, where the matrix is not held in the memory of this process.
     """
     rng = rng or np.random.default_rng(0)
     most = max(1, X.shape[0] - 1) if center and kernel.positive_definite else X.shape[0]
@@ -130,7 +130,7 @@ def count_components(values, residuals, n: int, scale: float, total_variance: fl
     largest = float(values.max(initial=0))
     if largest <= ROUND_OFF * np.finfo(values.dtype).eps * scale:
         raise ValueError(
-            "all rows are equal for this kernel, so that there is no variance to decompose: check the data and the "
+            "all rows are equal for this kernel, so there is no variance to decompose: check the data and the "
             "kernel's parameters."
         )
     uncertain = values <= np.maximum(residuals, _round_off(values, n, scale))
@@ -161,7 +161,7 @@ def _round_off(values: np.ndarray, n: int, scale: float) -> float:
 
 
 def _scale(statistics: GramStatistics) -> float:
-    """The size of the kernel values, times their number a row."""
+    """The size of the kernel values, times their number per row."""
     return max(abs(statistics.trace), len(statistics.row_means) * abs(statistics.grand_mean))
 
 

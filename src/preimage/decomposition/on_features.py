@@ -13,8 +13,9 @@ import numpy as np
 
 from preimage._typing import Array, Rows
 from preimage.decomposition import spectral
-from preimage.decomposition.base import Expanded, OnFeatures
+from preimage.decomposition.base import OnFeatures
 from preimage.decomposition.exact import count_components
+from preimage.decomposition.expanded import Expanded
 from preimage.decomposition.explicit import leading_pairs
 from preimage.eigen.base import column_signs
 from preimage.exceptions import PoorApproximationWarning, warn
@@ -88,7 +89,7 @@ class _Missed:
         self.R = tiles.gram(features.kernel, sample) - self.F @ self.F.T
 
     def mean(self) -> float:
-        """The mean of R over all pairs of the n rows; equal rows of a pair are rarer among n than in the sample."""
+        """The mean of R over all pairs of the n rows, of which fewer are equal than in the sample."""
         s, diagonal = len(self.R), self.R.diagonal()
         if s == 1:
             return max(float(diagonal[0]) / self.n, 0.0)
@@ -107,9 +108,9 @@ class _Missed:
         return np.maximum(pairs / max(s * (s - 1), 1), 0)
 
     def rate(self) -> float:
-        """The power a of the law by which the missed trace falls with the number m of landmarks, m⁻ᵃ.
+        """The power a with which the missed trace falls with the number m of landmarks, m⁻ᵃ.
 
-        Taken from the features as they come, a landmark's or an eigenvalue's share after the other.
+        Read off the shares of the features, in their order; fixed powers name too few landmarks far more often.
         """
         kept = np.cumsum(np.square(self.F).sum(axis=0))
         missed = np.maximum(kept[-1] + self.R.trace() - kept, 0) + 1e-12 * kept[-1]

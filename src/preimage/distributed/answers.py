@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage.distributed import cluster
 from preimage.distributed.rows import checked, checked_block, floating
-from preimage.exceptions import NothingFilteredWarning, warn
+from preimage.estimators.inverse import warn_if_nothing_is_filtered
 
 ONE_NUMBER = {
     "predict": np.dtype(np.int64),
@@ -89,11 +89,8 @@ def _check(model, method: str, array, options: dict[str, Any]) -> None:
     for name in ("out", "diagonal"):
         if options.get(name) is not None:
             raise ValueError(f"{name} is for rows in memory; the answer for a Dask array is lazy.")
-    if method == "denoise" and model.decomposition_.is_complete:
-        warn(
-            "all components are kept, so the projection filters nothing: choose n_components to denoise.",
-            NothingFilteredWarning,
-        )
+    if method == "denoise" and hasattr(model, "decomposition_"):
+        warn_if_nothing_is_filtered(model.decomposition_)
 
 
 def _dtype(model, method: str, given) -> np.dtype:

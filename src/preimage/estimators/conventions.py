@@ -1,4 +1,4 @@
-"""What scikit-learn's conventions ask of every estimator, once: nested parameters of frozen objects, checks, draws."""
+"""scikit-learn's conventions for all estimators: nested parameters of frozen objects, checks, random numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NestedParameters(BaseEstimator):
     """Parameters of the frozen objects an estimator is built from, as ``kernel__length_scale`` and the like.
 
     ``_objects`` names the parameters that hold such objects, each with the function that makes one from what users
-    type; so that nested names work also when the object was given by its name. Setting one replaces the object.
+    type, so nested names also work when the object was given by its name. Setting one replaces the object.
     """
 
     _objects: ClassVar[dict[str, Callable[[Any], Any]]] = {}
@@ -113,7 +113,7 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
 
 
 def read_rows(estimator: Any, X, **options: Any):
-    """Rows of floats by scikit-learn's ``validate_data``; where they have gaps, the error says what fills them."""
+    """Rows of floats by scikit-learn's ``validate_data``; the error for missing values says how to fill them."""
     try:
         return validate_data(estimator, X, dtype=FLOATS, **options)
     except ValueError as error:
@@ -194,7 +194,7 @@ def generator(random_state) -> np.random.Generator:
 
 
 def check_component_number(n_components: Any, n_rows: int, center: bool) -> int | float | None:
-    """``n_components`` as an int, a float in (0, 1) or None; a sentence for anything else."""
+    """``n_components`` as an int, a float in (0, 1) or None; anything else is refused."""
     if n_components is None:
         return None
     if not is_number(n_components):
@@ -218,8 +218,8 @@ def find_component_number(n_components: Any, kernel: Kernel, X, n_rows: int, cen
     found = parallel_analysis.parallel_analysis(X, kernel, random_state=rng).n_components
     if not found:
         warn(
-            "no component stands out of what independent columns would show; 1 is kept. Another kernel or scale may "
-            "see more, or there is nothing but noise.",
+            "no component exceeds what independent columns would show; 1 is kept. Another kernel or scale may "
+            "find more, or the data are all noise.",
             NothingFoundWarning,
         )
     return max(found, 1) + (not center)  # without centring the first axis is spent on the mean

@@ -12,8 +12,7 @@ import numpy as np
 
 from preimage import decomposition, eigen, features, kernels, preimages
 from preimage._typing import Generator, Rows
-from preimage.decomposition import Decomposition, Exact, on_features, spectral
-from preimage.decomposition.base import OnFeatures
+from preimage.decomposition import Decomposition, Exact, OnFeatures, on_features, spectral
 from preimage.estimators import conventions
 from preimage.expansion import stack
 from preimage.features import FeatureMap, FourierMap, Moments

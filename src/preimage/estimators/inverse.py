@@ -12,7 +12,7 @@ from preimage import preimages
 from preimage._typing import Array, Rows
 from preimage.decomposition import Decomposition
 from preimage.estimators import conventions
-from preimage.exceptions import NothingFilteredWarning
+from preimage.exceptions import NothingFilteredWarning, warn
 from preimage.expansion import FeatureVectors
 from preimage.kernels.base import positive
 from preimage.kernels.scales import spread_rows
@@ -38,7 +38,7 @@ class InverseMixin:
     def inverse_transform(self, X):
         """Points of input space for rows X of codes.
 
-        A code alone is decoded: no input is looked at. ``find_preimages(codes=X)`` also says how it went.
+        Only the codes are used, no inputs. ``find_preimages(codes=X)`` returns diagnostics as well.
         """
         return self._decode(X, "X").points
 
@@ -46,13 +46,13 @@ class InverseMixin:
     def denoise(self, X, *, outlier_scale=None, n_rounds=10):
         """The rows of X projected onto the subspace, and the pre-images of the projections.
 
-        Iterative methods start at the noisy rows themselves. ``find_preimages(X)`` also says how it went.
+        Iterative methods start at the noisy rows themselves. ``find_preimages(X)`` returns diagnostics as well.
 
         Parameters
         ----------
         X : array of shape (rows, d)
         outlier_scale : float, "auto" or None
-            Damp entries that miss the reconstruction by much more than this: gross outliers, which would else pull the
+            Damp entries that miss the reconstruction by much more than this: gross outliers, which would pull the
             whole row along; "auto" takes three times the misfit of the training rows. None trusts all.
         n_rounds : int
             Rounds of damping.
@@ -60,14 +60,14 @@ class InverseMixin:
         return self._denoise(X, outlier_scale, n_rounds).points
 
     def find_preimages(self, X=None, *, codes=None, outlier_scale=None, n_rounds=10) -> Preimages:
-        """What ``denoise(X)``, or ``inverse_transform(codes)``, finds, and how it went.
+        """The results of ``denoise(X)``, or ``inverse_transform(codes)``, with diagnostics.
 
         Parameters
         ----------
         X : array of shape (rows, d), optional
             Rows to denoise.
         codes : array of shape (rows, q), optional
-            Codes to decode, in the place of X.
+            Codes to decode instead of X.
         outlier_scale, n_rounds
             As for ``denoise``.
 
@@ -136,11 +136,7 @@ class InverseMixin:
 
     def _denoise(self, X, outlier_scale, n_rounds: int) -> Preimages:
         X = self._rows(X)
-        if self.decomposition_.is_complete:
-            conventions.warn(
-                "all components are kept, so the projection filters nothing: choose n_components to denoise.",
-                NothingFilteredWarning,
-            )
+        warn_if_nothing_is_filtered(self.decomposition_)
         if outlier_scale is not None:
             X = damp_outliers(self._filter("decode"), dense_rows(X), self._outlier_scale(outlier_scale), n_rounds)
         return find(self, self.decomposition_.codes(X), "denoise", starts=X)
@@ -155,7 +151,7 @@ class InverseMixin:
         return find(self, codes, "decode")
 
     def _filter(self, task: str):
-        """A function from rows to what the subspace makes of them."""
+        """A function from rows to the pre-images of their projections."""
         return lambda X: find(self, self.decomposition_.codes(X), task, starts=X).points
 
     def _outlier_scale(self, scale) -> float:
@@ -164,6 +160,15 @@ class InverseMixin:
             return 3 * float(np.sqrt(np.mean(np.square(examples - self._filter("decode")(examples)))))
         positive("outlier_scale", scale)
         return float(scale)
+
+
+def warn_if_nothing_is_filtered(model: Decomposition) -> None:
+    """Denoising by all components returns the noise as well."""
+    if model.is_complete:
+        warn(
+            "all components are kept, so the projection filters nothing: choose n_components to denoise.",
+            NothingFilteredWarning,
+        )
 
 
 def find(estimator: Any, codes: Array, task: str, starts: Rows | None = None) -> Preimages:

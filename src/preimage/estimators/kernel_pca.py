@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage import eigen, features, kernels, preimages, reduced
 from preimage._typing import Generator
-from preimage.decomposition import Decomposition, Exact
-from preimage.decomposition.base import OnFeatures
+from preimage.decomposition import Decomposition, Exact, OnFeatures
 from preimage.estimators import conventions, fitting
 from preimage.estimators.fitting import Settings
 from preimage.estimators.inverse import InverseMixin
@@ -158,7 +157,7 @@ class KernelPCA(
         """Add rows that come once. The first rows fix the kernel's scale and the landmarks; give thousands of them.
 
         ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
-        :meth:`merge`. X may be a buffer that is filled anew for every call: what is kept of it is copied.
+        :meth:`merge`. X may be a buffer that is reused for every call: the rows that are kept are copied.
         """
         with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
             settings, rng = Settings.of(self), conventions.generator(self.random_state)
@@ -249,7 +248,7 @@ class KernelPCA(
         return self.decomposition_.axes
 
     def _model(self, settings: Settings, X, rng: Generator) -> Decomposition:
-        """The model of X, wherever its rows are."""
+        """The model of X, whose rows may be in memory, in files or on a cluster."""
         if conventions.is_dask(X):
             conventions.remember_width(self, X.shape[1])
             return conventions.distributed().fit_kernel_pca(settings, X, rng)

@@ -1,4 +1,4 @@
-"""Which points stand for all: samplers that choose landmarks.
+"""Samplers that choose landmarks, points that stand for all rows.
 
 A sampler is a small frozen object; ``choose(kernel, X, m, rng)`` returns at most m points for the rows of X.
 """
@@ -20,7 +20,7 @@ from preimage.kernels.geometry import squared_norms
 __all__ = ["KMeans", "RPCholesky", "Sampler", "Uniform"]
 
 
-QUICK = 5e6  # numbers of a factor that cost next to nothing
+QUICK = 5e6  # numbers of a factor that take no time to speak of
 
 
 class Sampler(Protocol):
@@ -68,9 +68,9 @@ class RPCholesky:
     Parameters
     ----------
     n_rows : int, optional
-        Draw from a uniform subsample of so many rows. By default a twentieth of all, so that choosing costs little
-        beside the pass over them, but not fewer than 4m nor than five million numbers hold, m a row, and no more than
-        a quarter of the memory budget (``working_memory``) holds.
+        Draw from a uniform subsample of so many rows. By default a twentieth of all, which keeps choosing cheap
+        beside the pass over them; at least 4m rows and five million numbers (m per row), and at most what fits a
+        quarter of the memory budget (``working_memory``).
     tol : float
         Stop before m landmarks where they miss no more than this fraction of the trace.
     """
@@ -81,7 +81,7 @@ class RPCholesky:
     def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
         affordable = threads.working_bytes() / 4 / 8 / m
         n_rows = self.n_rows or int(max(4 * m, min(max(X.shape[0] / 20, QUICK / m), affordable)))
-        if hasattr(X, "choose_pivots"):  # rows on many machines, which choose together
+        if hasattr(X, "choose_pivots"):  # rows on a cluster
             chosen = X.choose_pivots(kernel, n_rows, m, rng, self.tol)
         else:
             rows = Uniform().choose(kernel, X, n_rows, rng)

@@ -70,21 +70,23 @@ def as_preimage_method(method: Any) -> PreimageMethod:
     if isinstance(method, str):
         if method not in NAMES:
             raise ValueError(f"unknown pre-image method {method!r}; the names are auto, {', '.join(NAMES)}.")
-        return NAMES[method]()
+        named: PreimageMethod = NAMES[method]()
+        return named
     if isinstance(method, type) or not hasattr(method, "prepare"):
         raise TypeError(f"preimage must be a name or a method object such as Learned(), not {method!r}.")
-    return method
+    given: PreimageMethod = method
+    return given
 
 
 def choose_preimage_method(kernel: Kernel, task: str) -> PreimageMethod:
-    """The method where the user left it to us.
+    """The method that ``"auto"`` stands for.
 
     ===================  =====================================================================================
     task                 method
     ===================  =====================================================================================
-    any, precomputed     ``Nearest``: there is no input space to come back to
-    "decode" a code      ``Learned``: codes like the training ones are what a regression knows best
-    "denoise" a row      ``Wiener``: the one that lost to linear PCA on no table, nor on digits
+    any, precomputed     ``Nearest``: there is no input space
+    "decode" a code      ``Learned``: a regression is at its best on codes like the training ones
+    "denoise" a row      ``Wiener``: lost to linear PCA on none of the tables measured, nor on digits
     "expansion"          ``FixedPoint`` where the kernel has a profile; ``Gradient`` where it has a gradient;
                          else ``Nearest``
     ===================  =====================================================================================
@@ -109,14 +111,14 @@ def method_for(method: Any, kernel: Kernel, task: str) -> PreimageMethod:
 
 
 def imputers(kernel: Kernel) -> tuple[PreimageMethod, ...]:
-    """The methods that fill gaps together where the user left it to us; :class:`gaps.Imputation` weighs them."""
+    """The methods that ``"auto"`` combines to fill gaps; :class:`gaps.Imputation` finds their weights."""
     return (Learned(), Distance() if knows(kernel, "profile", "inverse") else Nearest())
 
 
 def find_preimage(
     expansion: FeatureVectors, method: Any = "auto", *, starts: Rows | None = None, random_state: int = 0
 ) -> Preimages:
-    """Points of input space for anybody's expansion.
+    """Points of input space for any vectors of feature space.
 
     Parameters
     ----------
@@ -127,7 +129,7 @@ def find_preimage(
     starts : array of shape (vectors, d), optional
         Where iterative methods start.
     random_state : int
-        Seed of methods that draw.
+        Seed of methods that use random numbers.
     """
     chosen = _choose_for(expansion) if is_automatic(method) else as_preimage_method(method)
     check_needs(chosen, expansion.provides - {"codes"})  # which are worth nothing without their model

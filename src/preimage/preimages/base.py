@@ -1,8 +1,8 @@
-"""What a pre-image method is, and what it returns.
+"""What a pre-image method is and what it returns.
 
 A method is a small frozen object in two steps: ``prepare(model)`` does once what can be done once, and what it returns
 maps a batch of targets (an expansion, with optional starting points) to a :class:`Preimages`. :func:`find_in_batches`
-runs it within the memory budget, and warns once of all rows that failed.
+runs it within the memory budget, and warns once about all rows that failed.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from preimage._typing import Array, Generator, Rows
+from preimage.decomposition import Decomposition
 from preimage.exceptions import ConvergenceWarning, warn
 from preimage.expansion import FeatureVectors
 from preimage.gram import tiles
-from preimage.kernels import Kernel, Precomputed
+from preimage.kernels import Kernel, Precomputed, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,46 +32,56 @@ class Preimages:
     points : array of shape (m, d)
         The pre-images; the numbers of training points, in one column, where points are known by number only.
     converged : array of bool, shape (m,)
-        Whether the method reached its goal; False where the best training point was the best that could be had.
+        Whether the method reached its goal; False where the best training point is returned instead.
     steps : array of int, shape (m,)
         Iterations taken; 0 for methods without any.
-    targets : Expansion
+    targets : FeatureVectors
         The targets Ψ; of a fitted model, its projections.
     residual : array of shape (m,)
         ‖φ(z) − Ψ‖², the squared distance in feature space; computed when it is first asked for.
     """
 
-    points: np.ndarray
-    converged: np.ndarray
-    steps: np.ndarray
+    points: Array
+    converged: Array
+    steps: Array
     targets: FeatureVectors = field(repr=False)
 
     @cached_property
-    def residual(self) -> np.ndarray:
+    def residual(self) -> Array:
         """‖φ(zⱼ) − Ψⱼ‖² = k(zⱼ, zⱼ) − 2⟨Ψⱼ, φ(zⱼ)⟩ + ‖Ψⱼ‖², clipped at 0."""
         diagonal = self.targets.kernel.diagonal(self.points)
-        return np.maximum(diagonal - 2 * self.targets.inner_paired(self.points) + self.targets.norm2(), 0)
+        residual: Array = np.maximum(diagonal - 2 * self.targets.inner_paired(self.points) + self.targets.norm2(), 0)
+        return residual
+
+
+Source: TypeAlias = Decomposition | FeatureVectors  # what a method is prepared for
 
 
 class InverseMap(Protocol):
     """A prepared method."""
 
-    def __call__(self, targets: Any, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
         """Pre-images of a batch of targets, without a warning."""
 
 
 class PreimageMethod(Protocol):
-    """A method before it has seen a model."""
+    """A method before it has seen a model. It declares what it needs; ``check`` refuses what lacks it.
 
-    @property
-    def needs(self) -> frozenset[str]:
-        """What the targets must provide, see :attr:`preimage.expansion.FeatureVectors.provides`."""
+    ``needs`` is what the targets must provide (see :attr:`preimage.expansion.FeatureVectors.provides`), ``abilities``
+    what the kernel must know, and ``instead`` says which methods serve other kernels.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    abilities: ClassVar[tuple[str, ...]] = ()
+    instead: ClassVar[str] = ""
 
     def check(self, kernel: Kernel) -> None:
-        """Refuse a kernel that lacks what this method needs, with a sentence."""
+        """Refuse a kernel that lacks what this method needs."""
+        refuse_precomputed(kernel, type(self).__name__)
+        require(kernel, type(self).__name__, *self.abilities, serve=self.instead)
 
-    def prepare(self, model: Any, rng: np.random.Generator) -> InverseMap:
-        """Do once what can be done once for a fitted model or an expansion."""
+    def prepare(self, model: Any, rng: Generator) -> InverseMap:
+        """Do the work that a fitted model or an expansion needs only once."""
 
 
 EVERYTHING = frozenset({"weights", "codes", "gradient"})  # what projections over points provide
@@ -89,14 +101,14 @@ def check_needs(method: PreimageMethod, provided: frozenset[str]) -> None:
         raise error(f"{type(method).__name__} {LACKING[lacking]}")
 
 
-def find_in_batches(way_back: InverseMap, targets: Any, starts=None) -> Preimages:
+def find_in_batches(inverse_map: InverseMap, targets: FeatureVectors, starts: Rows | None = None) -> Preimages:
     """Pre-images of all targets, in batches that fit the memory budget, with one warning if some rows failed."""
     if starts is not None and starts.shape[0] != len(targets):
         raise ValueError(f"{len(targets)} targets need {len(targets)} starts, one per row, not {starts.shape[0]}.")
     targets.norm2()  # of a bare expansion this takes its one pass over the kernel matrix, for all batches
 
-    def answer(rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        found = way_back(targets[rows], None if starts is None else dense_rows(starts[rows]))
+    def answer(rows: slice) -> tuple[Array, Array, Array]:
+        found = inverse_map(targets[rows], None if starts is None else dense_rows(starts[rows]))
         return found.points, found.converged, found.steps  # and not the batch, which holds its weights
 
     batches = [answer(rows) for rows in tiles.row_blocks(len(targets), 4 * 8 * targets.points.shape[0])]
@@ -106,16 +118,18 @@ def find_in_batches(way_back: InverseMap, targets: Any, starts=None) -> Preimage
     return found
 
 
-def map_targets(function: Callable[[Any, slice], tuple], targets: Any, row_bytes: float) -> tuple[np.ndarray, ...]:
+def map_targets(
+    function: Callable[[Any, slice], tuple[Array, ...]], targets: FeatureVectors, row_bytes: float
+) -> tuple[Array, ...]:
     """Arrays that ``function`` returns for parts of the targets and their places, in threads, each put together."""
     targets.inner_points()  # once for all parts
     parts = tiles.map_rows(lambda rows: function(targets[rows], rows), len(targets), row_bytes)
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
-def closed_form(targets: FeatureVectors, points: np.ndarray, converged: np.ndarray | None = None) -> Preimages:
+def closed_form(targets: FeatureVectors, points: Array, converged: Array | None = None) -> Preimages:
     """The result of a method without iterations; where it has no answer, the best point of the expansion."""
-    usable = np.isfinite(points).all(axis=1)
+    usable: Array = np.all(np.isfinite(points), axis=1)
     if converged is not None:
         usable &= converged
     if not usable.all():
@@ -125,7 +139,7 @@ def closed_form(targets: FeatureVectors, points: np.ndarray, converged: np.ndarr
     return Preimages(points, usable, np.zeros(len(points), dtype=int), targets)
 
 
-def warn_of_failures(converged: np.ndarray) -> None:
+def warn_of_failures(converged: Array) -> None:
     """One warning where some rows failed."""
     if not converged.all():
         warn(
@@ -135,7 +149,7 @@ def warn_of_failures(converged: np.ndarray) -> None:
         )
 
 
-def nearest(targets: FeatureVectors, count: int) -> np.ndarray:
+def nearest(targets: FeatureVectors, count: int) -> Array:
     """Numbers of the ``count`` points nearest to every target in feature space, nearest first, shape (m, count).
 
     ‖φ(xᵢ) − Ψ‖² orders the points as k(xᵢ, xᵢ) − 2⟨Ψ, φ(xᵢ)⟩ does.
@@ -147,13 +161,13 @@ def nearest(targets: FeatureVectors, count: int) -> np.ndarray:
     return np.take_along_axis(few, order, axis=1)
 
 
-def dense_rows(X) -> np.ndarray:
+def dense_rows(X: Any) -> Array:
     """Rows as a dense array."""
     return X.toarray() if sp.issparse(X) else np.asarray(X)
 
 
 def refuse_precomputed(kernel: Kernel, who: str) -> None:
-    """A precomputed kernel has no input space to come back to."""
+    """Refuse a precomputed kernel, which knows no points of input space."""
     if isinstance(kernel, Precomputed):
         raise ValueError(
             f"{who} needs the training inputs, which a precomputed kernel matrix does not hold: "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from preimage._typing import Array
 from preimage.preimages.base import dense_rows
 
 
@@ -15,15 +16,15 @@ from preimage.preimages.base import dense_rows
 class Box:
     """Bounds of every column.
 
-    Projection onto a convex set that holds the truth never moves an answer away from it. A row outside the box is its
-    own evidence that the truth may lie there, so the box is widened to hold the row.
+    Projection onto a convex set that holds the truth never moves an answer away from it. For a
+    row outside the box the truth may lie there too, so the box is widened to hold it.
     """
 
-    low: np.ndarray | float = -np.inf
-    high: np.ndarray | float = np.inf
+    low: Array | float = -np.inf
+    high: Array | float = np.inf
 
     @classmethod
-    def around(cls, points: np.ndarray) -> Box:
+    def around(cls, points: Array) -> Box:
         """The range of every column, and half of it more on either side."""
         low, high = points.min(axis=0), points.max(axis=0)
         margin = high / 2 - low / 2
@@ -45,21 +46,22 @@ class Box:
         """(low, high)."""
         return self.low, self.high
 
-    def holds(self, points: np.ndarray) -> np.ndarray:
+    def holds(self, points: Array) -> Array:
         """Whether each row lies inside."""
-        return np.all((self.low <= points) & (points <= self.high), axis=1)
+        inside: Array = np.all((self.low <= points) & (points <= self.high), axis=1)
+        return inside
 
-    def hold(self, points: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
+    def hold(self, points: Array, starts: Array | None = None) -> Array:
         """The nearest points inside the box; with ``starts``, inside the box widened to hold the row that came in."""
-        if starts is None:
-            return np.clip(points, self.low, self.high)
-        return np.clip(points, np.minimum(self.low, starts), np.maximum(self.high, starts))
+        low, high = self.ends if starts is None else (np.minimum(self.low, starts), np.maximum(self.high, starts))
+        held: Array = np.clip(points, low, high)
+        return held
 
 
 OPEN = Box()  # no bounds
 
 
-def principal_axes(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def principal_axes(inputs: Array) -> tuple[Array, Array, Array]:
     """The mean of the rows, the variances along their principal axes, largest first, and the axes as columns."""
     mean = inputs.mean(axis=0)
     centred = inputs - mean

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from preimage.kernels import Kernel
-from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
+from preimage._typing import Array, Generator
+from preimage.decomposition import Decomposition
+from preimage.preimages.base import PreimageMethod, Preimages, closed_form, dense_rows
 from preimage.preimages.bounds import OPEN, Box
 
 
 @dataclass(frozen=True)
-class Conformal:
-    """Coordinates in which the subspace has the inner products of the inputs; then the way back is one product.
+class Conformal(PreimageMethod):
+    """Coordinates in which the subspace has the inner products of the inputs; then a pre-image is one product.
 
-    With centred inputs X (a row each), their codes C and XᵀX = S, the pre-image of a code β is
+    With centred inputs X (one per row), their codes C and XᵀX = S, the pre-image of a code β is
 
         x̂ = x̄ + (XᵀC − η S⁺XᵀC (CᵀC)⁻¹)(CᵀC)⁻¹ β,
 
     Honeine & Richard's solution for kernel PCA, where CᵀC is the diagonal of the eigenvalues. With η = 0 it is linear
-    regression of the inputs on their codes. The fastest way back: q × d products a point.
+    regression of the inputs on their codes. The fastest method: q × d products per point.
 
     Parameters
     ----------
@@ -33,15 +35,11 @@ class Conformal:
 
     eta: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 <= self.eta < np.inf:
             raise ValueError(f"eta must be a number of at least 0, not {self.eta!r}.")
 
-    def check(self, kernel: Kernel) -> None:
-        """Any kernel will do, as long as the training inputs are known."""
-        refuse_precomputed(kernel, "Conformal")
-
-    def prepare(self, model, rng: np.random.Generator) -> _ConformalMap:
+    def prepare(self, model: Decomposition, rng: Generator) -> _ConformalMap:
         """The matrix from codes to inputs."""
         inputs = dense_rows(model.inputs)
         codes = model.input_codes
@@ -59,9 +57,9 @@ class Conformal:
 
 @dataclass(frozen=True, eq=False)
 class _ConformalMap:
-    matrix: np.ndarray
-    offset: np.ndarray
+    matrix: Array
+    offset: Array
     box: Box = OPEN
 
-    def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: Any, starts: Array | None = None) -> Preimages:
         return closed_form(targets, self.box.hold(targets.codes @ self.matrix + self.offset, starts))

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from preimage._typing import Array, Generator
 from preimage.expansion import FeatureVectors
-from preimage.kernels import Kernel
-from preimage.preimages.base import Preimages, dense_rows, map_targets, nearest, refuse_precomputed
+from preimage.preimages.base import (
+    PreimageMethod,
+    Preimages,
+    Source,
+    dense_rows,
+    map_targets,
+    nearest,
+)
 
 RIDGE = 1e-10  # added to the Gram matrix of the neighbours, relative to k(x, x): they may be equal
 
 
 @dataclass(frozen=True)
-class ConvexCombination:
+class ConvexCombination(PreimageMethod):
     """x̂ = Σᵢ wᵢxᵢ over the nearest points, w ≥ 0 and Σw = 1 minimising ‖Σᵢ wᵢφ(xᵢ) − Ψ‖².
 
     Never outside the range of the data, whatever the target.
@@ -30,21 +36,15 @@ class ConvexCombination:
         The most iterations.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
-
     n_neighbors: int = 20
     tol: float = 1e-9
     max_iter: int = 2000
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.n_neighbors < 1 or not self.tol > 0 or self.max_iter < 1:
             raise ValueError("ConvexCombination needs n_neighbors ≥ 1, tol > 0 and max_iter ≥ 1.")
 
-    def check(self, kernel: Kernel) -> None:
-        """Any kernel will do, as long as the training inputs are known."""
-        refuse_precomputed(kernel, "ConvexCombination")
-
-    def prepare(self, model, rng: np.random.Generator) -> _ConvexMap:
+    def prepare(self, model: Source, rng: Generator) -> _ConvexMap:
         """The points as dense rows."""
         return _ConvexMap(self, dense_rows(model.points))
 
@@ -52,14 +52,14 @@ class ConvexCombination:
 @dataclass(frozen=True, eq=False)
 class _ConvexMap:
     method: ConvexCombination
-    points: np.ndarray
+    points: Array
 
-    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors**2) * self.points.itemsize
         points, converged, steps = map_targets(self._solve, targets, row_bytes)
         return Preimages(points, converged, steps, targets)
 
-    def _solve(self, targets: FeatureVectors, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _solve(self, targets: FeatureVectors, rows: slice) -> tuple[Array, Array, Array]:
         chosen = nearest(targets, self.method.n_neighbors)
         grams = np.stack([targets.kernel(self.points[row], self.points[row]) for row in chosen])
         products = np.take_along_axis(targets.inner_points(), chosen, axis=1)
@@ -67,7 +67,7 @@ class _ConvexMap:
         return np.einsum("mk,mkd->md", weights.astype(grams.dtype), self.points[chosen]), converged, steps
 
 
-def minimise_on_simplex(grams, products, tol: float, max_iter: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def minimise_on_simplex(grams: Array, products: Array, tol: float, max_iter: int) -> tuple[Array, Array, Array]:
     """Minimise wᵀGw − 2wᵀs over w ≥ 0, Σw = 1 for a batch: (weights, converged, steps).
 
     The active sets of Lawson & Hanson (1974, ch. 23) with the sum as a constraint: the point with the least slope
@@ -101,16 +101,17 @@ def minimise_on_simplex(grams, products, tol: float, max_iter: int) -> tuple[np.
     return weights, converged, steps
 
 
-def _optimum_on(support, grams, products, ridge) -> np.ndarray:
+def _optimum_on(support: Array, grams: Array, products: Array, ridge: Array) -> Array:
     """Minima of wᵀGw − 2wᵀs with Σw = 1 over the points of the support, of any sign: w = G⁻¹(s − ν1)."""
     both = support[:, :, None] & support[:, None, :]
     matrices = np.where(both, grams, 0) + np.eye(support.shape[1]) * np.where(support, ridge[:, None], 1)[:, None, :]
     solved = np.linalg.solve(matrices, np.stack([np.where(support, products, 0), support.astype(float)], axis=2))
     multipliers = (solved[:, :, 0].sum(axis=1) - 1) / solved[:, :, 1].sum(axis=1)
-    return solved[:, :, 0] - multipliers[:, None] * solved[:, :, 1]
+    optimum: Array = solved[:, :, 0] - multipliers[:, None] * solved[:, :, 1]
+    return optimum
 
 
-def _towards(goals, weights, support) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _towards(goals: Array, weights: Array, support: Array) -> tuple[Array, Array, Array]:
     """As far towards the goals as no weight falls below 0; the new weights, their support, and who arrived."""
     blocking = support & (goals <= 0)
     share = np.divide(weights, weights - goals, out=np.ones_like(weights), where=blocking & (weights > goals))
@@ -118,4 +119,5 @@ def _towards(goals, weights, support) -> tuple[np.ndarray, np.ndarray, np.ndarra
     moved = weights + length * (goals - weights)
     support = support & ~(blocking & (share <= length))
     moved = np.where(support, np.maximum(moved, 0), 0)
-    return moved / moved.sum(axis=1, keepdims=True), support, ~blocking.any(axis=1)
+    arrived: Array = ~np.any(blocking, axis=1)
+    return moved / moved.sum(axis=1, keepdims=True), support, arrived

@@ -12,17 +12,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from preimage._typing import Array
+
 SUFFICIENT = 1e-4  # Armijo's constant
 SHORTEST = 1e-6  # a step cut to this fraction of its length has failed
 
 
 class Objective(Protocol):
-    """Values of a batch of functions, one a row."""
+    """Values of a batch of functions, one per row."""
 
     spread: float  # a typical distance in input space: steps are measured by it
-    scale: np.ndarray  # the size of the terms whose difference a value is: round-off is measured by it
+    scale: Array  # the size of the terms whose difference a value is: round-off is measured by it
 
-    def __call__(self, Z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def __call__(self, Z: Array, rows: Array) -> tuple[Array, Array, Array]:
         """Values, gradients and curvatures (NaN where not known) of the functions ``rows`` at the points Z."""
 
 
@@ -35,7 +37,7 @@ class Descent:
     max_iter: int = 100
     box: tuple[Any, Any] | None = None  # numbers, or one per column
 
-    def run(self, objective: Objective, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def run(self, objective: Objective, Z: Array) -> tuple[Array, Array, Array, Array]:
         """From the rows of Z to (points, values, converged, steps)."""
         Z = self._inside(np.array(Z))
         state = _State(objective, Z, self.memory)
@@ -46,7 +48,7 @@ class Descent:
             self._step(objective, state, rows)
         return state.Z, state.value, state.converged, state.steps
 
-    def _step(self, objective: Objective, state: _State, rows: np.ndarray) -> None:
+    def _step(self, objective: Objective, state: _State, rows: Array) -> None:
         Z, gradient = state.Z[rows], self._free(state.Z[rows], state.gradient[rows])
         direction = self._free_direction(Z, gradient, state.direction(rows, gradient))
         small = np.linalg.norm(self._inside(Z + direction) - Z, axis=1) <= self.tol * objective.spread
@@ -60,27 +62,27 @@ class Descent:
         rounding = 16 * np.finfo(Z.dtype).eps * objective.scale[rows]
         accepted = np.isfinite(value) & (value <= state.value[rows] + np.minimum(promised, 0) + rounding)
         state.accept(rows[accepted], trial[accepted], value[accepted], new_gradient[accepted], curvature[accepted])
-        flat = -np.einsum("ij,ij->i", gradient, direction) <= 100 * rounding  # nothing left that could be measured
+        flat = -np.einsum("ij,ij->i", gradient, direction) <= 100 * rounding  # the rest is below round-off
         state.reject(rows[~accepted], flat[~accepted])
 
-    def _inside(self, Z: np.ndarray) -> np.ndarray:
+    def _inside(self, Z: Array) -> Array:
         return Z if self.box is None else np.clip(Z, *self.box)
 
-    def _free(self, Z: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def _free(self, Z: Array, gradient: Array) -> Array:
         """The gradient without the entries that push against the walls of the box."""
         if self.box is None:
             return gradient
         low, high = self.box
         return np.where(((low >= Z) & (gradient > 0)) | ((high <= Z) & (gradient < 0)), 0, gradient)
 
-    def _free_direction(self, Z: np.ndarray, gradient: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    def _free_direction(self, Z: Array, gradient: Array, direction: Array) -> Array:
         return direction if self.box is None else np.where(gradient == 0, 0, direction)
 
 
 class _State:
     """Where each row stands."""
 
-    def __init__(self, objective: Objective, Z: np.ndarray, memory: int):
+    def __init__(self, objective: Objective, Z: Array, memory: int):
         m = len(Z)
         self.Z = Z
         self.value, self.gradient, curvature = objective(Z, np.arange(m))
@@ -94,11 +96,12 @@ class _State:
         self.moves = np.zeros((memory, *Z.shape), dtype=Z.dtype)
         self.changes = np.zeros((memory, *Z.shape), dtype=Z.dtype)
 
-    def direction(self, rows: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    def direction(self, rows: Array, gradient: Array) -> Array:
         """−H∇f by the two-loop recursion (Nocedal 1980), H₀ = 1/curvature; slots not filled drop out as zeros."""
         scale = (1 / self.curvature[rows])[:, None]
         if not len(self.moves) or not self.filled[rows].any():
-            return -gradient * scale
+            step: Array = -gradient * scale
+            return step
         q, alphas, pairs = gradient.copy(), [], []
         for slot in range(len(self.moves)):
             move, change = self.moves[slot, rows], self.changes[slot, rows]
@@ -114,7 +117,7 @@ class _State:
         downhill = np.einsum("ij,ij->i", q, gradient) > 0
         return -np.where(downhill[:, None], q, gradient * scale)
 
-    def accept(self, rows, Z, value, gradient, curvature) -> None:
+    def accept(self, rows: Array, Z: Array, value: Array, gradient: Array, curvature: Array) -> None:
         if not rows.size:
             return
         move, change = Z - self.Z[rows], gradient - self.gradient[rows]
@@ -126,7 +129,7 @@ class _State:
         self.curvature[rows], self.shorten[rows] = _positive(curvature), 1.0
         self.steps[rows] += 1
 
-    def _remember(self, rows, move, change, usable) -> None:
+    def _remember(self, rows: Array, move: Array, change: Array, usable: Array) -> None:
         """Push the newest pair in front; a pair of negative curvature empties the row's memory."""
         if not len(self.moves):
             return
@@ -136,7 +139,7 @@ class _State:
             store[:, rows[~usable]] = 0
         self.filled[rows] = np.where(usable, self.filled[rows] + 1, 0)
 
-    def reject(self, rows, flat) -> None:
+    def reject(self, rows: Array, flat: Array) -> None:
         """Halve the step, and forget what suggested it; where even the shortest one fails, stop."""
         self.moves[:, rows] = 0
         self.changes[:, rows] = 0
@@ -146,10 +149,11 @@ class _State:
         self.finish(rows[flat], converged=True)
         self.finish(rows[~flat & (self.shorten[rows] < SHORTEST)], converged=False)
 
-    def finish(self, rows, *, converged: bool) -> None:
+    def finish(self, rows: Array, *, converged: bool) -> None:
         self.active[rows] = False
         self.converged[rows] = converged
 
 
-def _positive(curvature: np.ndarray) -> np.ndarray:
-    return np.maximum(curvature, np.finfo(curvature.dtype).tiny * 1e10)
+def _positive(curvature: Array) -> Array:
+    raised: Array = np.maximum(curvature, np.finfo(curvature.dtype).tiny * 1e10)
+    return raised

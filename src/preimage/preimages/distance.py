@@ -1,15 +1,22 @@
-"""Pre-images from distances (Kwok & Tsang 2003): where the neighbours say that the point should be."""
+"""Pre-images from their distances to neighbours (Kwok & Tsang 2003)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from preimage._typing import Array, Generator
 from preimage.expansion import FeatureVectors
-from preimage.kernels import Kernel, require
-from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, nearest, refuse_precomputed
+from preimage.preimages.base import (
+    PreimageMethod,
+    Preimages,
+    Source,
+    closed_form,
+    dense_rows,
+    map_targets,
+    nearest,
+)
 from preimage.preimages.bounds import OPEN, Box
 
 FLAT = 1e-12  # eigenvalues of a neighbourhood below this fraction of the largest are no direction
@@ -18,7 +25,7 @@ ILL = 1e-9  # neighbourhoods with kept eigenvalues below this fraction are solve
 
 
 @dataclass(frozen=True)
-class Distance:
+class Distance(PreimageMethod):
     """Multidimensional scaling on the distances to a target's neighbours (Kwok & Tsang 2003, eq. 14–16).
 
     The inner products sᵢ = ⟨Ψ, φ(xᵢ)⟩ with the nearest points in feature space are turned into input distances by the
@@ -27,7 +34,7 @@ class Distance:
     Parameters
     ----------
     n_neighbors : int
-        Neighbours that are asked. The paper takes 10; many more blur the answer.
+        Neighbours to use. The paper takes 10; many more blur the answer.
     reading : "inner" or "paper"
         How a distance to φ(z) is read off Ψ, which itself is the image of no point. "inner" takes κ⁻¹(sᵢ) as it is;
         "paper" takes κ⁻¹ of sᵢ + ½(κ(0) − ‖Ψ‖²), which follows from equal feature distances. Projections are shorter
@@ -36,29 +43,19 @@ class Distance:
         only one reading.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    abilities = ("profile", "inverse")
+    instead = "Gradient() serves kernels with a gradient, Learned() and Nearest() serve any."
 
     n_neighbors: int = 10
     reading: str = "inner"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.n_neighbors < 1:
             raise ValueError(f"n_neighbors must be at least 1, not {self.n_neighbors!r}.")
         if self.reading not in ("inner", "paper"):
             raise ValueError(f'reading must be "inner" or "paper", not {self.reading!r}.')
 
-    def check(self, kernel: Kernel) -> None:
-        """An inverse profile is needed."""
-        refuse_precomputed(kernel, "Distance")
-        require(
-            kernel,
-            "Distance",
-            "profile",
-            "inverse",
-            serve="Gradient() serves kernels with a gradient, Learned() and Nearest() serve any.",
-        )
-
-    def prepare(self, model, rng: np.random.Generator) -> _DistanceMap:
+    def prepare(self, model: Source, rng: Generator) -> _DistanceMap:
         """The points as dense rows."""
         return _DistanceMap(self, dense_rows(model.points), Box.of(model))
 
@@ -66,19 +63,19 @@ class Distance:
 @dataclass(frozen=True, eq=False)
 class _DistanceMap:
     method: Distance
-    points: np.ndarray
+    points: Array
     box: Box = OPEN
 
-    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
         row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors * self.points.shape[1]) * self.points.itemsize
 
-        def solve(part: FeatureVectors, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+        def solve(part: FeatureVectors, rows: slice) -> tuple[Array, Array]:
             return self._solve(part, None if starts is None else starts[rows])
 
         points, sound = map_targets(solve, targets, row_bytes)
         return closed_form(targets, self.box.hold(points, starts), sound)
 
-    def _solve(self, targets: FeatureVectors, starts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    def _solve(self, targets: FeatureVectors, starts: Array | None) -> tuple[Array, Array]:
         chosen = nearest(targets, self.method.n_neighbors)
         values = np.take_along_axis(targets.inner_points(), chosen, axis=1)
         neighbours = self.points[chosen]
@@ -87,25 +84,27 @@ class _DistanceMap:
         sound = values.max(axis=1) > 0 if radial else np.ones(len(values), dtype=bool)  # else nothing is near
         return locate(neighbours, read(targets, values, neighbours, starts)), sound
 
-    def _radial(self, targets, values, neighbours, starts) -> np.ndarray:
-        """‖z − xᵢ‖² = κ⁻¹(σᵢ); σᵢ outside (0, κ(0)] is brought inside."""
+    def _radial(self, targets: FeatureVectors, values: Array, neighbours: Array, starts: Array | None) -> Array:
+        """‖z − xᵢ‖² = κ⁻¹(σᵢ); σᵢ outside (0, κ(0)] is clipped."""
         kernel = targets.kernel
         top = float(kernel.diagonal(self.points[:1])[0])
         if self.method.reading == "paper":
             values = values + (top - targets.norm2()[:, None]) / 2
-        return kernel.inverse(np.clip(values, 1e-12 * top, top))
+        distances2: Array = kernel.inverse(np.clip(values, 1e-12 * top, top))
+        return distances2
 
-    def _dot(self, targets, values, neighbours, starts) -> np.ndarray:
+    def _dot(self, targets: FeatureVectors, values: Array, neighbours: Array, starts: Array | None) -> Array:
         """‖z − xᵢ‖² = κ⁻¹(‖Ψ‖²) + ‖xᵢ‖² − 2κ⁻¹(sᵢ)."""
         kernel = targets.kernel
         inner = kernel.inverse(values)
         if starts is not None and getattr(kernel, "is_even", False):  # two roots: the side the input is on
             inner = kernel.other_root(inner, np.einsum("ij,ikj->ik", starts, neighbours))
         own = np.maximum(kernel.inverse(targets.norm2()), 0)[:, None]
-        return np.maximum(own + np.square(neighbours).sum(axis=2) - 2 * inner, 0)
+        distances2: Array = np.maximum(own + np.square(neighbours).sum(axis=2) - 2 * inner, 0)
+        return distances2
 
 
-def locate(neighbours: np.ndarray, distances2: np.ndarray) -> np.ndarray:
+def locate(neighbours: Array, distances2: Array) -> Array:
     """The points, one per row, with given squared distances to their neighbours, by least squares in their span.
 
     With centred neighbours N and d₀² their squared norms: N(z − x̄) = −½(d² − d₀²), constants removed. A direction in
@@ -137,24 +136,26 @@ def locate(neighbours: np.ndarray, distances2: np.ndarray) -> np.ndarray:
     ill = np.flatnonzero((kept & (values < ILL * values[:, -1:])).any(axis=1))
     if ill.size:
         offset[ill] = _by_svd(centred[ill], right[ill], reach2[ill])
-    return middle[:, 0] + offset
+    points: Array = middle[:, 0] + offset
+    return points
 
 
-def _by_svd(centred: np.ndarray, right: np.ndarray, reach2: np.ndarray) -> np.ndarray:
+def _by_svd(centred: Array, right: Array, reach2: Array) -> Array:
     left, values, axes = np.linalg.svd(centred, full_matrices=False)
     kept = values > np.sqrt(FLAT) * 1e-3 * values[:, :1]
     products = np.where(kept, np.einsum("mkr,mk->mr", left, right), 0)
     inverse = _inverse_within(np.where(kept, values**2, 0), products, reach2)
-    return np.einsum("mrd,mr->md", axes, products * inverse * values)
+    offset: Array = np.einsum("mrd,mr->md", axes, products * inverse * values)
+    return offset
 
 
-def _inverse_within(values: np.ndarray, products: np.ndarray, reach2: np.ndarray) -> np.ndarray:
+def _inverse_within(values: Array, products: Array, reach2: Array) -> Array:
     """1/(μ + τ) with the least τ ≥ 0 for which Σ μ(p/(μ + τ))² ≤ reach²; 0 where μ is 0.
 
     The sum falls as τ grows, and is below reach² at τ = √(Σ μp²)/reach: log τ is found by bisection.
     """
     usable = values > 0
-    inverse = np.divide(1, values, out=np.zeros_like(values), where=usable)
+    inverse: Array = np.divide(1, values, out=np.zeros_like(values), where=usable)
     bound2 = reach2 * (1 + 1e-6)  # exact distances pass with their round-off
     far = np.flatnonzero((values * np.square(products * inverse)).sum(axis=1) > bound2)
     if not far.size:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from preimage.kernels import Kernel, require
-from preimage.preimages.base import refuse_precomputed
+from preimage._typing import Generator
+from preimage.preimages.base import PreimageMethod, Source
 from preimage.preimages.bounds import Box
 from preimage.preimages.descent import Descent
 from preimage.preimages.iterated import Iterated
 
 
 @dataclass(frozen=True)
-class FixedPoint:
+class FixedPoint(PreimageMethod):
     """z⁺ = Σᵢ wᵢxᵢ / Σᵢ wᵢ with wᵢ = −γᵢκ′(‖z − xᵢ‖²), for every radial kernel (Mika et al. 1998, eq. 10).
 
     For kernels of the inner product, z⁺ = Σᵢ γᵢκ′(zᵀxᵢ)xᵢ / κ′(zᵀz), damped. Both are gradient steps of ρ(z) divided by
@@ -38,21 +36,18 @@ class FixedPoint:
     """
 
     needs = frozenset({"weights"})
+    abilities = ("profile", "derivative")
+    instead = "Gradient() serves any kernel with a gradient."
 
     tol: float = 1e-5
     max_iter: int = 200
     pull: float = 0.0
     memory: int = 4
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.tol > 0 or self.max_iter < 1 or self.pull < 0 or self.memory < 0:
             raise ValueError("FixedPoint needs tol > 0, max_iter ≥ 1, pull ≥ 0 and memory ≥ 0.")
 
-    def check(self, kernel: Kernel) -> None:
-        """Distances or inner products with a derivative are needed."""
-        refuse_precomputed(kernel, "FixedPoint")
-        require(kernel, "FixedPoint", "profile", "derivative", serve="Gradient() serves any kernel with a gradient.")
-
-    def prepare(self, model, rng: np.random.Generator) -> Iterated:
-        """Nothing to prepare but the bounds."""
+    def prepare(self, model: Source, rng: Generator) -> Iterated:
+        """Only the bounds."""
         return Iterated(Descent(self.memory, self.tol, self.max_iter, Box.of(model).ends), self.pull)

@@ -1,10 +1,10 @@
-"""Rows with missing or grossly wrong entries: alternate between the subspace and what is trusted of the input.
+"""Rows with missing or grossly wrong entries: alternate between the subspace and the trusted part of the input.
 
-Every round replaces the distrusted part of each entry by the way back's answer and projects again,
+Every round replaces the rest of each entry by the pre-image of the projection and projects again,
 
     x ← ω ∘ x₀ + (1 − ω) ∘ x̂(x),
 
-with trust ω = 0 for a missing entry and 1 for an observed one; or, where outliers are feared, with the weights of a
+with trust ω = 0 for a missing entry and 1 for an observed one; or, against outliers, with the weights of a
 bounded loss e²/(e² + s²) of the misfit e = x₀ − x̂ (Nguyen & De la Torre 2008).
 """
 
@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg
 
 from preimage import decomposition
+from preimage._typing import Array, Generator
+from preimage.decomposition import Decomposition
 from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, silenced
 from preimage.gram import tiles
 from preimage.kernels.scales import spread_rows
@@ -29,19 +31,19 @@ SAMPLE = 600  # training rows whose entries are hidden to weigh the methods
 FOLDS = 3
 RATES = (0.1, 0.3, 0.5)  # shares of a row that are hidden
 FACTORS = 256  # at most so many factors in the Gaussian model that fills gaps first
-EARLIER = (ConvergenceWarning,)  # rounds before the last say nothing of how it went in the end
-Rows = Callable[[np.ndarray], np.ndarray]
+EARLIER = (ConvergenceWarning,)  # only the last round's failures matter
+Filler: TypeAlias = Callable[[Array], Array]
 
 
-def damp_outliers(bring_back: Rows, X: np.ndarray, scale: float, n_rounds: int) -> np.ndarray:
-    """Rows whose gross outliers are replaced little by little; what the subspace explains is left as it is.
+def damp_outliers(project: Filler, X: Array, scale: float, n_rounds: int) -> Array:
+    """Rows whose gross outliers are replaced step by step; what the subspace explains stays.
 
-    While a row is far from its answer, its own median misfit serves as the scale, so that not all of it is distrusted.
+    While a row is far from its answer, its own median misfit serves as the scale, so that some of it is always trusted.
     """
     trusted = X
     for _ in range(n_rounds):
         with silenced(*EARLIER):
-            answer = bring_back(trusted)
+            answer = project(trusted)
         misfit = np.abs(X - answer)
         scales = np.maximum(1.4826 * np.median(misfit, axis=1, keepdims=True), scale)
         trust = (scales**2 / (scales**2 + misfit**2)) ** 2
@@ -55,19 +57,19 @@ class Imputation:
 
     The answer is a weighted mean of theirs. Where there is only one method it has all the weight. Where there are more,
     entries of training rows are hidden, filled by models that were fitted without those rows, and the weights wₘ ≥ 0,
-    Σw = 1, are those of the least squared error; apart for few, some and many hidden entries in a row.
+    Σw = 1, are those of the least squared error, separately for few, some and many hidden entries in a row.
 
     Parameters
     ----------
     methods : tuple of methods
     n_rounds : int
-        How often the filled rows are projected and brought back.
+        How often the filled rows are projected and replaced by pre-images.
     """
 
     methods: tuple[PreimageMethod, ...]
     n_rounds: int = 5
 
-    def prepare(self, model, rng: np.random.Generator) -> _ImputationMap:
+    def prepare(self, model: Decomposition, rng: Generator) -> _ImputationMap:
         """Prepare the methods that have a weight."""
         rng = np.random.default_rng(0)  # the same hidden entries for every model: a loaded one answers as it did
         examples = dense_rows(model.inputs)
@@ -79,15 +81,15 @@ class Imputation:
         fillers = self._fillers(model, examples, rng, used)
         return _ImputationMap(fillers, weights)
 
-    def _fillers(self, model, examples: np.ndarray, rng: np.random.Generator, used: list[bool]) -> list[Rows | None]:
+    def _fillers(self, model: Decomposition, examples: Array, rng: Generator, used: list[bool]) -> list[Filler | None]:
         """The Gaussian model and the methods, prepared where they are used."""
         first = GaussianModel.of(examples)
-        fillers: list[Rows | None] = [first]
+        fillers: list[Filler | None] = [first]
         for method, use in zip(self.methods, used[1:], strict=True):
             fillers.append(Rounds(first, model, method.prepare(model, rng), self.n_rounds) if use else None)
         return fillers
 
-    def _weights(self, model, examples: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def _weights(self, model: Decomposition, examples: Array, rng: Generator) -> Array:
         """One row of weights per rate, the Gaussian model's first."""
         rows = spread_rows(examples, SAMPLE)
         fold = rng.permutation(len(rows)) % FOLDS
@@ -99,25 +101,28 @@ class Imputation:
             return np.stack([_best_mixture(fillers, held, rate, rng) for rate in RATES])
 
 
-def _best_mixture(fillers: list, rows: np.ndarray, rate: float, rng: np.random.Generator) -> np.ndarray:
+def _best_mixture(fillers: list[Filler | None], rows: Array, rate: float, rng: Generator) -> Array:
     """Weights of the fillers that make the least squared error at hidden entries."""
     hidden = rng.random(rows.shape) < rate
     hidden[hidden.all(axis=1), 0] = rows.shape[1] == 1
-    misfits = np.stack([(fill(np.where(hidden, np.nan, rows)) - rows)[hidden] for fill in fillers]).astype(float)
+    known = np.where(hidden, np.nan, rows)
+    misfits = np.stack([(fill(known) - rows)[hidden] for fill in fillers if fill is not None]).astype(float)
     gram = misfits @ misfits.T
     size = np.trace(gram)
     if not size > 0:
-        return np.eye(len(fillers))[0]
+        first: Array = np.eye(len(fillers))[0]
+        return first
     weights, _, _ = minimise_on_simplex(gram[None] / size, np.zeros((1, len(fillers))), 1e-9, 5000)
-    return weights[0]
+    best: Array = weights[0]
+    return best
 
 
 @dataclass(frozen=True, eq=False)
 class _ImputationMap:
-    fillers: list[Rows | None]
-    weights: np.ndarray  # one row per rate, one column per filler
+    fillers: list[Filler | None]
+    weights: Array  # one row per rate, one column per filler
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def __call__(self, X: Array) -> Array:
         missing = np.isnan(X)
         nearest = np.abs(missing.mean(axis=1)[:, None] - RATES).argmin(axis=1)
         shares = self.weights[nearest].astype(X.dtype)
@@ -133,16 +138,16 @@ class Rounds:
     """Gaps filled at first by a Gaussian model, then by rounds of a prepared method; known entries are put back."""
 
     first: GaussianModel
-    model: Any
-    way: InverseMap
+    model: Decomposition
+    inverse_map: InverseMap
     n_rounds: int
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def __call__(self, X: Array) -> Array:
         missing, filled = np.isnan(X), self.first(X)
         for left in reversed(range(self.n_rounds)):
             targets = self.model.expand(self.model.codes(filled))
             with silenced(*EARLIER if left else ()):
-                filled = np.where(missing, find_in_batches(self.way, targets, filled).points, X)
+                filled = np.where(missing, find_in_batches(self.inverse_map, targets, filled).points, X)
         return filled
 
 
@@ -150,12 +155,12 @@ class Rounds:
 class GaussianModel:
     """x = μ + Wz + noise with variance σ²: probabilistic PCA of example rows."""
 
-    mean: np.ndarray
-    loadings: np.ndarray
+    mean: Array
+    loadings: Array
     variance: float
 
     @classmethod
-    def of(cls, examples: np.ndarray) -> GaussianModel:
+    def of(cls, examples: Array) -> GaussianModel:
         """Loadings W = V(Λ − σ²)^½ and noise variance σ², which is at least 1e-3 of the mean variance of a column."""
         mean, variances, axes = principal_axes(examples)
         kept, rest = variances[:FACTORS], variances[FACTORS:]
@@ -163,7 +168,7 @@ class GaussianModel:
         variance = float(max(rest.sum() / max(examples.shape[1] - FACTORS, 1), floor, np.finfo(examples.dtype).tiny))
         return cls(mean, axes[:, :FACTORS] * np.sqrt(np.maximum(kept - variance, 0)), variance)
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
+    def __call__(self, X: Array) -> Array:
         """The rows with NaN filled by E[missing | observed].
 
         With the rows of W at observed entries, z = (WₒᵀWₒ + σ²I)⁻¹Wₒᵀ(xₒ − μₒ).
@@ -171,7 +176,7 @@ class GaussianModel:
         mean, loadings = self.mean, self.loadings
         identity = self.variance * np.eye(loadings.shape[1], dtype=loadings.dtype)
 
-        def fill(rows: slice) -> np.ndarray:
+        def fill(rows: slice) -> Array:
             filled = np.array(X[rows])
             for row in filled:
                 seen = ~np.isnan(row)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from preimage.kernels import Kernel, require
-from preimage.preimages.base import refuse_precomputed
+from preimage._typing import Generator
+from preimage.preimages.base import PreimageMethod, Source
 from preimage.preimages.bounds import Box
 from preimage.preimages.descent import Descent
 from preimage.preimages.iterated import Iterated
 
 
 @dataclass(frozen=True)
-class Gradient:
+class Gradient(PreimageMethod):
     """L-BFGS on ρ(z) = ‖φ(z) − Ψ‖² for any kernel with a gradient, sums and products included.
 
     All targets share the kernel values of a step; each has its own memory and its own end.
@@ -32,13 +30,15 @@ class Gradient:
     """
 
     needs = frozenset({"gradient"})
+    abilities = ("gradient", "diagonal_gradient")
+    instead = "Learned() and Nearest() serve any kernel."
 
     box: tuple[float, float] | None = None
     tol: float = 1e-6
     max_iter: int = 300
     memory: int = 8
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.tol > 0 or self.max_iter < 1 or self.memory < 1:
             raise ValueError("Gradient needs tol > 0, max_iter ≥ 1 and memory ≥ 1.")
         if self.box is not None:
@@ -46,11 +46,6 @@ class Gradient:
                 raise ValueError(f"box must be None or (low, high) with low < high, not {self.box!r}.")
             object.__setattr__(self, "box", tuple(self.box))  # a list could not be hashed
 
-    def check(self, kernel: Kernel) -> None:
-        """A gradient is needed."""
-        refuse_precomputed(kernel, "Gradient")
-        require(kernel, "Gradient", "gradient", "diagonal_gradient", serve="Learned() and Nearest() serve any kernel.")
-
-    def prepare(self, model, rng: np.random.Generator) -> Iterated:
-        """Nothing to prepare but the bounds."""
+    def prepare(self, model: Source, rng: Generator) -> Iterated:
+        """Only the bounds."""
         return Iterated(Descent(self.memory, self.tol, self.max_iter, self.box or Box.of(model).ends))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preimage._typing import Array
 from preimage.exceptions import ConvergenceWarning, silenced
 from preimage.expansion import FeatureVectors
 from preimage.preimages.base import Preimages, dense_rows, nearest
@@ -23,7 +24,7 @@ class Iterated:
     descent: Descent
     pull: float = 0.0
 
-    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
         first = self._starts(targets) if starts is None else np.asarray(starts, dtype=targets.points.dtype)
         objective = FeatureDistance(targets, self.pull, first)
         best = _Best(*self.descent.run(objective, objective.approach(first)))
@@ -43,18 +44,19 @@ class Iterated:
             best.points[lost[adrift]] = dense_rows(targets.points[near[adrift, 0]])
         return Preimages(best.points, best.converged, best.steps, targets)
 
-    def _reached(self, targets: FeatureVectors, best: _Best) -> np.ndarray:
-        """False for rows that stopped where a radial kernel is flat: φ(z) has nothing in common with the target."""
+    def _reached(self, targets: FeatureVectors, best: _Best) -> Array:
+        """False for rows that stopped where a radial kernel is flat: φ(z) is orthogonal to the target."""
         if self.pull or targets.kernel.argument != "distance":
             return np.ones(len(targets), dtype=bool)
         apart = targets.kernel.diagonal(best.points) + targets.norm2()
-        return best.values < apart * (1 - 64 * np.finfo(apart.dtype).eps)
+        near: Array = best.values < apart * (1 - 64 * np.finfo(apart.dtype).eps)
+        return near
 
     @staticmethod
-    def _starts(targets: FeatureVectors) -> np.ndarray:
+    def _starts(targets: FeatureVectors) -> Array:
         """The distance method's answer where the kernel has an inverse, else the nearest point of the expansion."""
         if hasattr(targets.kernel, "inverse"):
-            with silenced(ConvergenceWarning):  # how it went in the end is what counts
+            with silenced(ConvergenceWarning):  # only the final result counts
                 return Distance().prepare(targets, np.random.default_rng(0))(targets).points
         return dense_rows(targets.points[nearest(targets, 1)[:, 0]])
 
@@ -63,17 +65,17 @@ class Iterated:
 class _Best:
     """The best answers so far."""
 
-    points: np.ndarray
-    values: np.ndarray
-    converged: np.ndarray
-    steps: np.ndarray
+    points: Array
+    values: Array
+    converged: Array
+    steps: Array
 
-    def improve(self, rows, points, values, converged, steps, seeds) -> None:
-        """Take over the answers of another run where they have a lower value, or a number where there was none."""
+    def improve(self, rows: Array, points: Array, values: Array, converged: Array, steps: Array, seeds: Array) -> None:
+        """Take over the points of another run where their value is lower, or finite where there was none."""
         sound = np.isfinite(points).all(axis=1) & np.isfinite(values)
         points = np.where(sound[:, None], points, seeds)
         better = ~np.isfinite(self.values[rows]) | (sound & (values <= self.values[rows]))
         chosen = rows[better]
         self.points[chosen], self.values[chosen] = points[better], values[better]
         self.converged[chosen] = converged[better]
-        self.steps[rows] += steps + 1  # to evaluate a start costs what a step does
+        self.steps[rows] += steps + 1  # evaluating a start costs as much as a step

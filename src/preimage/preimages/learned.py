@@ -1,8 +1,8 @@
-"""The way back learned by regression, from codes to inputs (Bakır, Weston & Schölkopf 2004).
+"""Pre-images learned by regression, from codes to inputs (Bakır, Weston & Schölkopf 2004).
 
 Kernel ridge regression with a kernel of its own on the codes, centred targets x − x̄, and scale and ridge chosen by
 closed-form leave-one-out. Codes of noisy points are shrunk, because such points lie far from all training points; a map
-learned on clean codes has never seen the like. The noise-aware form is trained on codes of corrupted copies,
+learned on clean codes has seen no such codes. The noise-aware form is trained on codes of corrupted copies,
 β(xᵢ + noise) → xᵢ, and leaves out all copies of a row together.
 """
 
@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from preimage._typing import Array, Generator
+from preimage.decomposition import Decomposition
 from preimage.gram import tiles
 from preimage.gram.operators import inverse_root
 from preimage.kernels import Kernel, as_kernel
 from preimage.kernels.base import is_number
 from preimage.kernels.scales import median, resolve, spread_rows
 from preimage.noise import as_noise
-from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
+from preimage.preimages.base import PreimageMethod, Preimages, closed_form, dense_rows
 from preimage.preimages.bounds import OPEN, Box
 
 RIDGES = tuple(10.0**exponent for exponent in range(-7, 2))  # refined to half a decade around the best
@@ -30,13 +32,13 @@ SCOUTS = 500  # landmarks of the small regressions that choose the scale
 
 
 @dataclass(frozen=True)
-class Learned:
+class Learned(PreimageMethod):
     """A regression from codes to inputs.
 
     Parameters
     ----------
     ridge : float or "auto"
-        λ of (L + λI), relative to the diagonal of the kernel matrix L of the codes; "auto" is leave-one-out's choice.
+        λ of (L + λI), relative to the diagonal of the kernel matrix L of the codes; "auto" is chosen by leave-one-out.
     noise : noise law or callable (X, rng) → Y, optional
         Train on codes of rows corrupted by this law (see :mod:`preimage.noise`), so that the map undoes the noise.
     n_copies : int
@@ -55,17 +57,13 @@ class Learned:
     kernel: Any = "gaussian"
     n_landmarks: int = 1500
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.ridge != "auto" and (isinstance(self.ridge, str | bool) or not 0 < self.ridge < np.inf):
             raise ValueError(f'ridge must be a positive number or "auto", not {self.ridge!r}.')
         if self.n_copies < 1 or self.n_landmarks < 1:
             raise ValueError("n_copies and n_landmarks must be at least 1.")
 
-    def check(self, kernel: Kernel) -> None:
-        """Any kernel will do, as long as the training inputs are known."""
-        refuse_precomputed(kernel, "Learned")
-
-    def prepare(self, model, rng: np.random.Generator) -> _LearnedMap:
+    def prepare(self, model: Decomposition, rng: Generator) -> _LearnedMap:
         """Fit the regression on the training points of a fitted model."""
         inputs = dense_rows(model.inputs)
         codes, targets, copies = self._examples(model, inputs, rng)
@@ -78,7 +76,7 @@ class Learned:
         fitted = _fit(candidates[0], codes, targets, copies, self.ridge, self.n_landmarks)
         return replace(fitted, box=Box.around(inputs))
 
-    def _examples(self, model, inputs, rng) -> tuple[np.ndarray, np.ndarray, int]:
+    def _examples(self, model: Decomposition, inputs: Array, rng: Generator) -> tuple[Array, Array, int]:
         """Codes, their targets, and how many consecutive rows belong together."""
         if self.noise is None:
             return model.input_codes, inputs, 1
@@ -90,30 +88,31 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class _LearnedMap:
-    """x̂(b) = x̄ + l(b, B)W, with what leave-one-out said of it."""
+    """x̂(b) = x̄ + l(b, B)W, with its leave-one-out error."""
 
     kernel: Kernel
-    landmarks: np.ndarray
-    weights: np.ndarray
-    mean: np.ndarray
+    landmarks: Array
+    weights: Array
+    mean: Array
     ridge: float
     error: float  # leave-one-out mean squared error of an entry
     box: Box = OPEN  # where answers can be
 
-    def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: Any, starts: Array | None = None) -> Preimages:
         points = self.values(targets.codes)
         return closed_form(targets, self.box.hold(points, starts))
 
-    def values(self, codes: np.ndarray) -> np.ndarray:
+    def values(self, codes: Array) -> Array:
         """What the regression makes of codes."""
-        return self.mean + tiles.multiply(self.kernel, codes, self.landmarks, self.weights)
+        values: Array = self.mean + tiles.multiply(self.kernel, codes, self.landmarks, self.weights)
+        return values
 
 
 def _error(fitted: _LearnedMap) -> float:
     return fitted.error
 
 
-def _candidates(kernel: Kernel, codes: np.ndarray) -> list[Kernel]:
+def _candidates(kernel: Kernel, codes: Array) -> list[Kernel]:
     """The kernel itself if its scale is a number; else the median rule's scale times each of ``SCALES``."""
     if not hasattr(kernel, "length_scale") or isinstance(kernel.length_scale, str) or is_number(kernel.length_scale):
         return [resolve(kernel, codes)]
@@ -121,7 +120,9 @@ def _candidates(kernel: Kernel, codes: np.ndarray) -> list[Kernel]:
     return [replace(kernel, length_scale=factor * scale) for factor in SCALES]  # type: ignore[type-var]
 
 
-def _fit(kernel: Kernel, codes, targets, copies: int, ridge, n_landmarks: int) -> _LearnedMap:
+def _fit(
+    kernel: Kernel, codes: Array, targets: Array, copies: int, ridge: float | str, n_landmarks: int
+) -> _LearnedMap:
     """Ridge regression on the kernel features F = L_NZ T of the codes, T Tᵀ = L_ZZ⁺.
 
     With F = QΣRᵀ known through the eigenpairs of FᵀF, every ridge costs one product. The residual of a group G left out
@@ -140,7 +141,7 @@ def _fit(kernel: Kernel, codes, targets, copies: int, ridge, n_landmarks: int) -
     def error(ridge: float) -> float:
         return _left_out_error(rotated, values + ridge * unit, moments, targets - mean, copies)
 
-    best, least = _best_ridge(error) if ridge == "auto" else (ridge, error(ridge))
+    best, least = _best_ridge(error) if isinstance(ridge, str) else (ridge, error(ridge))
     weights = root @ (axes @ (moments / (values + best * unit)[:, None]))
     return _LearnedMap(kernel, landmarks, np.ascontiguousarray(weights), mean, best, least)
 
@@ -154,7 +155,7 @@ def _best_ridge(error: Callable[[float], float]) -> tuple[float, float]:
     return best, errors[best]
 
 
-def _left_out_error(rotated, damped, moments, targets, copies: int) -> float:
+def _left_out_error(rotated: Array, damped: Array, moments: Array, targets: Array, copies: int) -> float:
     """Mean squared error of the entries when each row is predicted without itself and its copies."""
     misfit = targets - rotated @ (moments / damped[:, None])
     groups = (rotated / np.sqrt(damped)).reshape(-1, copies, rotated.shape[1])

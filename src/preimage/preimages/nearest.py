@@ -1,37 +1,35 @@
-"""The training point nearest to the target: the way back that always exists."""
+"""The training point nearest to the target: a pre-image that always exists."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from preimage._typing import Array, Generator
 from preimage.expansion import FeatureVectors
 from preimage.kernels import Kernel
-from preimage.preimages.base import Preimages, dense_rows, map_targets, nearest
+from preimage.preimages.base import PreimageMethod, Preimages, Source, dense_rows, map_targets, nearest
 
 
 @dataclass(frozen=True)
-class Nearest:
+class Nearest(PreimageMethod):
     """The point xᵢ of the expansion with the least ‖φ(xᵢ) − Ψ‖².
 
     With a precomputed kernel it returns the numbers of the training points, for objects that are not vectors.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
-
     def check(self, kernel: Kernel) -> None:
-        """Every kernel will do."""
+        """Any kernel works, a precomputed one as well."""
 
-    def prepare(self, model, rng: np.random.Generator) -> _NearestMap:
+    def prepare(self, model: Source, rng: Generator) -> _NearestMap:
         """Nothing to prepare."""
         return _NearestMap()
 
 
 @dataclass(frozen=True)
 class _NearestMap:
-    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
         row_bytes = 4 * targets.points.shape[0] * 8
         (chosen,) = map_targets(lambda part, rows: (nearest(part, 1)[:, 0],), targets, row_bytes)
         points = dense_rows(targets.points[chosen])

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from preimage._typing import Array
 from preimage.gram import tiles
 from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 from preimage.preimages.base import dense_rows
 
-WEAK = 1e-3  # Σw below this fraction of Σ|w|: the fixed-point step could leap anywhere, a gradient step is taken
+WEAK = 1e-3  # Σw below this fraction of Σ|w|: the fixed-point step could leap anywhere, take a gradient step
 
 
 class FeatureDistance:
@@ -23,7 +24,7 @@ class FeatureDistance:
     * any other kernel: not known.
     """
 
-    def __init__(self, targets: Any, pull: float = 0.0, anchor: np.ndarray | None = None):
+    def __init__(self, targets: Any, pull: float = 0.0, anchor: Array | None = None):
         self.targets, self.kernel = targets, targets.kernel
         self.points = dense_rows(targets.points)
         self.norm2 = targets.norm2()
@@ -32,14 +33,12 @@ class FeatureDistance:
         self.scale = self.norm2 + float(np.abs(self.kernel.diagonal(self.points)).mean())
         self.family = self.kernel.argument if "weights" in targets.provides else None
 
-    def __call__(self, Z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def __call__(self, Z: Array, rows: Array) -> tuple[Array, Array, Array]:
         if self.family is None:
             value, gradient, curvature = self._general(Z, rows)
         else:
-            family, row_bytes = (
-                self._radial if self.family == "distance" else self._dot,
-                6 * Z.itemsize * len(self.points),
-            )
+            family = self._radial if self.family == "distance" else self._dot
+            row_bytes = 6 * Z.itemsize * len(self.points)
             parts = tiles.map_rows(lambda part: family(Z[part], rows[part]), len(rows), row_bytes)
             value, gradient, curvature = (np.concatenate(part) for part in zip(*parts, strict=True))
         value = value + self.norm2[rows]
@@ -50,7 +49,7 @@ class FeatureDistance:
             curvature = curvature + 2 * self.pull
         return value, gradient, curvature
 
-    def _radial(self, Z, rows):
+    def _radial(self, Z: Array, rows: Array) -> tuple[Array, Array, Array]:
         kernel, weights = self.kernel, self.targets.weights[rows]
         distances = squared_distances(Z, self.points)
         value = kernel.diagonal(Z) - 2 * np.einsum("ij,ij->i", weights, kernel.profile(distances))
@@ -59,7 +58,7 @@ class FeatureDistance:
         gradient = 4 * (total[:, None] * Z - pulls @ self.points)
         return value, gradient, 4 * np.where(total > WEAK * size, total, size)
 
-    def _dot(self, Z, rows):
+    def _dot(self, Z: Array, rows: Array) -> tuple[Array, Array, Array]:
         kernel, weights = self.kernel, self.targets.weights[rows]
         products, squares = inner_products(Z, self.points), squared_norms(Z)
         value = kernel.profile(squares) - 2 * np.einsum("ij,ij->i", weights, kernel.profile(products))
@@ -67,14 +66,14 @@ class FeatureDistance:
         gradient = 2 * (own[:, None] * Z - (weights * kernel.derivative(products)) @ self.points)
         return value, gradient, np.where(own > 0, 2 * own, np.nan)
 
-    def _general(self, Z, rows):
+    def _general(self, Z: Array, rows: Array) -> tuple[Array, Array, Array]:
         targets = self.targets[rows]
         value = self.kernel.diagonal(Z) - 2 * targets.inner_paired(Z)
         gradient = self.kernel.diagonal_gradient(Z) - 2 * targets.gradient(Z)
         return value, gradient, np.full(len(Z), np.nan)
 
-    def approach(self, Z: np.ndarray) -> np.ndarray:
-        """Starts brought to where the kernel is not 0 in floating point.
+    def approach(self, Z: Array) -> Array:
+        """Starts moved to where the kernel is not 0 in floating point.
 
         Far from all points the weights w underflow together; scaled by the largest they still have a ratio, and one
         fixed-point step with them leads to the points nearest to the start.
@@ -94,7 +93,7 @@ class FeatureDistance:
         return Z
 
 
-def rms_radius(points: np.ndarray) -> float:
+def rms_radius(points: Array) -> float:
     """The root mean squared distance of the points from their mean; their size, or 1, where they are all equal."""
     deviation = float(np.sqrt(np.var(points, axis=0, dtype=float).sum()))
     return deviation or float(np.sqrt(np.square(points[0], dtype=float).sum())) or 1.0

@@ -6,46 +6,53 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preimage._typing import Array, Generator
 from preimage.expansion import FeatureVectors, Weighted
-from preimage.kernels import Kernel, require
-from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, refuse_precomputed
+from preimage.kernels import Kernel
+from preimage.preimages.base import (
+    PreimageMethod,
+    Preimages,
+    Source,
+    closed_form,
+    dense_rows,
+    map_targets,
+)
 from preimage.preimages.bounds import OPEN, Box
 from preimage.preimages.objective import WEAK
 
 
 @dataclass(frozen=True)
-class OneStep:
-    """One fixed-point step from a point that need not be known: x̂ = Σᵢ wᵢxᵢ / Σᵢ wᵢ.
+class OneStep(PreimageMethod):
+    """One fixed-point step without a starting point: x̂ = Σᵢ wᵢxᵢ / Σᵢ wᵢ.
 
-    The iteration's weights −γᵢκ′(‖z − xᵢ‖²) ask only for distances to z, and those follow from the target itself:
+    The iteration's weights −γᵢκ′(‖z − xᵢ‖²) need only distances to z, which follow from the target itself:
     κ(‖z − xᵢ‖²) is replaced by σᵢ = sᵢ + ½(κ(0) − ‖Ψ‖²). For the Gaussian wᵢ = γᵢσᵢ.
     """
 
     needs = frozenset({"weights"})
+    abilities = ("derivative", "inverse")
+    instead = "Gradient() serves kernels with a gradient."
 
     def check(self, kernel: Kernel) -> None:
         """A radial kernel with derivative and inverse is needed."""
-        refuse_precomputed(kernel, "OneStep")
-        require(kernel, "OneStep", "derivative", "inverse", serve="Gradient() serves kernels with a gradient.")
+        super().check(kernel)
         if kernel.argument != "distance":
-            raise ValueError(
-                f"OneStep needs a kernel of the distance, which {kernel!r} is not: Distance() would serve."
-            )
+            raise ValueError(f"OneStep needs a kernel of the distance, which {kernel!r} is not: take Distance().")
 
-    def prepare(self, model, rng: np.random.Generator) -> _OneStepMap:
+    def prepare(self, model: Source, rng: Generator) -> _OneStepMap:
         """The points as dense rows."""
         return _OneStepMap(dense_rows(model.points), Box.around(dense_rows(model.points)))
 
 
 @dataclass(frozen=True, eq=False)
 class _OneStepMap:
-    points: np.ndarray
+    points: Array
     box: Box = OPEN
 
-    def __call__(self, targets: FeatureVectors, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
         return closed_form(targets, *map_targets(self._step, targets, 6 * self.points[:, 0].nbytes))
 
-    def _step(self, targets: Weighted, rows: slice) -> tuple[np.ndarray, np.ndarray]:
+    def _step(self, targets: Weighted, rows: slice) -> tuple[Array, Array]:
         kernel = targets.kernel
         top = float(kernel.diagonal(self.points[:1])[0])
         values = targets.inner_points() + (top - targets.norm2()[:, None]) / 2

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from preimage.kernels import Gaussian, Kernel
+from preimage._typing import Array, Generator
+from preimage.decomposition import Decomposition
+from preimage.kernels import Gaussian
 from preimage.kernels.base import positive
 from preimage.kernels.scales import median, spread_rows
-from preimage.preimages.base import Preimages, closed_form, dense_rows, refuse_precomputed
+from preimage.preimages.base import InverseMap, PreimageMethod, Preimages, closed_form, dense_rows
 from preimage.preimages.bounds import Box, principal_axes
 from preimage.preimages.learned import Learned, _fit, _LearnedMap
 
@@ -23,14 +25,14 @@ MOST = 3.0  # standard deviations of the noise that may be taken off an entry
 
 
 @dataclass(frozen=True)
-class Wiener:
+class Wiener(PreimageMethod):
     """x̂ = x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) + r(β(y)): a linear filter of the row y and a regression r on its codes β.
 
-    A few components of a Gaussian kernel cannot express the directions in which a table varies least, so that what
-    comes back from the codes alone can be worse than the row. The linear part keeps them: vⱼ are the principal axes of
+    A few components of a Gaussian kernel cannot express the directions in which a table varies least, so a pre-image
+    from the codes alone can be worse than the row. The linear part keeps them: vⱼ are the principal axes of
     the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²). The regression learns from training rows
     with noise of that level what the linear part misses, with ridge and scale by leave-one-out, and is left out where
-    leave-one-out says that it does not help. No entry is changed by more than 3σ, which is more than Gaussian noise
+    it does not lower the leave-one-out error. No entry is changed by more than 3σ, which is more than Gaussian noise
     puts there: a rare large value is no noise. For gross errors there is ``denoise(..., outlier_scale="auto")``.
 
     Parameters
@@ -53,17 +55,13 @@ class Wiener:
     n_copies: int = 2
     n_landmarks: int = 200
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.noise is not None:
             positive("noise", self.noise)
         if self.n_copies < 1 or self.n_landmarks < 1:
             raise ValueError("n_copies and n_landmarks must be at least 1.")
 
-    def check(self, kernel: Kernel) -> None:
-        """Any kernel will do, as long as the training inputs are known."""
-        refuse_precomputed(kernel, "Wiener")
-
-    def prepare(self, model, rng: np.random.Generator) -> _WienerMap:
+    def prepare(self, model: Decomposition, rng: Generator) -> _WienerMap:
         """Find the noise level, the linear part, and the correction."""
         rng = np.random.default_rng(0)  # the same probes for every model, so that a loaded one answers as it did
         inputs = dense_rows(model.inputs)
@@ -85,30 +83,31 @@ class Wiener:
 class LinearFilter:
     """x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) over the principal axes."""
 
-    mean: np.ndarray
-    axes: np.ndarray
-    gains: np.ndarray
+    mean: Array
+    axes: Array
+    gains: Array
 
     @classmethod
-    def of(cls, inputs: np.ndarray, sigma: float) -> LinearFilter:
+    def of(cls, inputs: Array, sigma: float) -> LinearFilter:
         """The filter for rows like the inputs with white noise of standard deviation σ."""
         mean, variances, axes = principal_axes(inputs)
         kept = variances > 0
         return cls(mean, axes[:, kept], variances[kept] / (variances[kept] + sigma**2))
 
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        return self.mean + ((rows - self.mean) @ self.axes * self.gains) @ self.axes.T
+    def __call__(self, rows: Array) -> Array:
+        filtered: Array = self.mean + ((rows - self.mean) @ self.axes * self.gains) @ self.axes.T
+        return filtered
 
 
 @dataclass(frozen=True, eq=False)
 class _WienerMap:
-    model: Any
+    model: Decomposition
     sigma: float
     linear: LinearFilter
     correction: _LearnedMap | None
     box: Box
 
-    def __call__(self, targets, starts: np.ndarray | None = None) -> Preimages:
+    def __call__(self, targets: Any, starts: Array | None = None) -> Preimages:
         if starts is None:
             return self._decoder(targets)
         points = self.linear(starts)
@@ -118,11 +117,11 @@ class _WienerMap:
         return closed_form(targets, self.box.hold(np.clip(points, starts - most, starts + most), starts))
 
     @cached_property
-    def _decoder(self):
+    def _decoder(self) -> InverseMap:
         return Learned().prepare(self.model, np.random.default_rng(0))
 
 
-def implied_noise(model, rng: np.random.Generator) -> float:
+def implied_noise(model: Decomposition, rng: Generator) -> float:
     """σ with E‖φ(x + σε) − φ(x)‖² = (tr K̃ − Σₖ λₖ)/n, at most the root mean variance of a column."""
     rows = dense_rows(spread_rows(model.inputs, PROBES))
     diagonal = model.kernel.diagonal(rows)

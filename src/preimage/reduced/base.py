@@ -1,4 +1,4 @@
-"""What a reduced set is, and the orthonormal basis that both methods grow point by point."""
+"""What a reduced set is, and the orthonormal basis that both methods build point by point."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LOSS = 1e-4  # squared distances, relative to k(x, x), that round-off may make n
 
 @dataclass(frozen=True, eq=False)
 class ReducedSet:
-    """Vectors over few points, and what that costs.
+    """Vectors over few points, and their error.
 
     Attributes
     ----------
     expansion : Expansion
-        The vectors over the new points; over fewer than asked for, where those span all there is.
+        The vectors over the new points; over fewer than asked for, where those span everything.
     errors : array of shape (n_points,)
         √(Σₖ ‖Ψₖ − Ψ̂ₖ‖² / Σₖ ‖Ψₖ‖²) for the sizes 1, 2, …, n_points of the method; never increasing. Only the largest
         size is polished, so that the last step may be a large one.
@@ -40,7 +40,7 @@ class ReducedSet:
 
 
 class ReductionMethod(Protocol):
-    """A way to a reduced set."""
+    """How to find a reduced set."""
 
     def check(self, kernel: Kernel) -> None:
         """Refuse a kernel that lacks what this method needs, with a sentence."""
@@ -50,7 +50,7 @@ class ReductionMethod(Protocol):
 
 
 class Image(NamedTuple):
-    """What the growth must know of the image φ(z) of a point."""
+    """The image φ(z) of a point, in the terms of the basis."""
 
     values: np.ndarray  # k(z, xᵢ)
     inside: np.ndarray  # its coordinates ⟨eⱼ, φ(z)⟩ in the basis

@@ -20,8 +20,8 @@ def compress(model: Decomposition, n_points: int, *, method="auto") -> tuple[Exp
 
     The mean φ̄ and the axes σₖVₖ, σₖ the standard deviation of the codes along them, are reduced together: their summed
     squared error is the mean squared error of the projections φ̄ + Σₖ βₖVₖ. The axes found are then made orthonormal
-    again, each moved as little as can be, V̂ ← (V̂V̂ᵀ)^(−1/2) V̂ (Löwdin 1950), so that the result is a kernel PCA like
-    any other.
+    again, each moved as little as possible, V̂ ← (V̂V̂ᵀ)^(−1/2) V̂ (Löwdin 1950), so that the result is again a
+    kernel PCA.
     """
     if not isinstance(model, Expanded):
         raise TypeError("a model on random features has no points to compress: its cost is that of its features.")

@@ -81,7 +81,7 @@ class Greedy:
         return Z[: growth.size], growth
 
     def _polished(self, expansion: Expansion, Z, weights, error):
-        """The set after L-BFGS where that made it better, else as it was."""
+        """The set after L-BFGS, if that made it better."""
         misfit, (m, d) = Misfit(expansion), Z.shape
         done = scipy.optimize.minimize(
             lambda flat: _flattened(misfit(flat.reshape(m, d))),

@@ -65,7 +65,7 @@ class Regressor(Machine):
     flat: bool = True
 
     def predict(self, X) -> np.ndarray:
-        """The values, one column a target; flat where the model was fitted on a flat y."""
+        """The values, one column per target; flat where the model was fitted on a flat y."""
         values = self.values(X)
         return values[:, 0] if self.flat else values
 
@@ -85,7 +85,7 @@ class Detector(Machine):
 
 @dataclass(frozen=True, eq=False)
 class Classifier(Machine):
-    """Support vector classification, one function a pair of classes.
+    """Support vector classification, one function per pair of classes.
 
     ``shape`` is "ovr" or "ovo", scikit-learn's ``decision_function_shape``; ``break_ties`` is its option of that name.
     """
@@ -95,7 +95,7 @@ class Classifier(Machine):
     break_ties: bool = False
 
     def decision_function(self, X) -> np.ndarray:
-        """As scikit-learn's: flat for two classes, else one column a class ("ovr") or a pair of classes ("ovo")."""
+        """As scikit-learn's: flat for two classes, else one column per class ("ovr") or pair of classes ("ovo")."""
         values = self.values(X)
         if len(self.classes) == 2:
             return values[:, 0]

@@ -17,11 +17,11 @@ class Selected:
 
     The pivot is the point that lowers the error of the vectors most, Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(x)⟩² / ‖φ(x) − its projection‖²
     (orthogonal least squares, Chen, Billings & Luo 1989), and not the one that is farthest from the span. It takes n
-    kernel values a point and, once, n² of them.
+    kernel values per point and, once, n² of them.
     """
 
     def check(self, kernel: Kernel) -> None:
-        """Any kernel will do; one that turns out to be indefinite is refused then."""
+        """Any kernel works; one that turns out to be indefinite is refused then."""
 
     def reduce(self, expansion: Expansion, n_points: int) -> ReducedSet:
         """Points of the expansion and their weights."""

@@ -24,8 +24,8 @@ from preimage.statistics.risk import Masked, Risk, RiskEstimate, RiskQuery, Sure
 
 __all__ = ["Candidate", "Selection", "select"]
 
-HELD_OUT, MOST_JUDGED = 0.25, 1000  # the share of the rows that judge, and the most of them
-FEWEST_ROWS, FEWEST_NUMBERS = (25, 50), 5000  # that judge in the first round; fewer rows where they are long
+HELD_OUT, MOST_VALIDATION = 0.25, 1000  # the share of rows held out for validation, and the most of them
+FEWEST_ROWS, FEWEST_NUMBERS = (25, 50), 5000  # of the first round; fewer rows where they are long
 FACTORS = tuple(2.0 ** (k / 2) for k in range(6))  # of the length scale by Kwok & Tsang's rule: c · 1, 2, 4, … 32
 MOST_COMPONENTS = 256
 SHOWN_BY_RISK = ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning  # warnings of poor settings
@@ -33,16 +33,16 @@ SHOWN_BY_RISK = ConvergenceWarning, FewerComponentsWarning, PoorApproximationWar
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One setting and what the search knows about it.
+    """One setting and its estimated risk.
 
     Attributes
     ----------
     params : dict
         Parameters of the estimator.
     risk, standard_error : float
-        The mean squared error of an entry as the risk sees it.
+        The estimated mean squared error of an entry, and its standard error.
     n_rows : int
-        How many rows it was judged on: all of them for finalists, fewer for what was given up earlier.
+        The validation rows used: all of them for finalists, fewer for settings given up earlier.
     """
 
     params: dict[str, Any]
@@ -53,16 +53,16 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """What the search chose, and the whole table.
+    """The chosen model, and the table of all settings.
 
     Attributes
     ----------
     best : KernelPCA
         With the chosen settings, fitted on all rows.
     table : tuple of Candidate
-        All settings, best first; those judged on fewer rows come later.
+        All settings, best first; those given up earlier come later.
     risk : Risk
-        What they were judged by.
+        How the error was estimated.
     noise : NoiseLevel or None
         The noise level, where it was estimated.
     """
@@ -98,55 +98,54 @@ def select(
 ) -> Selection:
     """Choose scale, number of components and pre-image method by the error that they would make on new rows.
 
-    Candidates of one kernel share its eigendecomposition, whatever their other settings. They are
-    judged on rows that no candidate was fitted on; all on a few of them, the best ``keep`` of them on more, and so on
-    (successive halving), by the same probes of the same rows.
+    Candidates of one kernel share its eigendecomposition, whatever their other settings. Their
+    risks are estimated on validation rows, which no candidate was fitted on: all on a few rows, the best ``keep`` on
+    more, and so on (successive halving), with the same probes of the same rows.
 
     Parameters
     ----------
     X : array of shape (rows, d)
-        Rows to fit on. If they are noisy, a quarter of them is held out and judges.
+        Rows to fit on. Unless ``noisy`` is given, a quarter of them is held out as validation rows.
     estimator : KernelPCA, optional
-        What is not in the grid is taken from it.
+        The settings that are not in the grid.
     grid : dict, optional
         Values of the estimator's parameters by name, nested ones too, as for ``GridSearchCV``. By default six length
         scales (if the kernel has one), numbers of components up to 256, ``Distance()`` and ``FixedPoint()``.
     noisy : array of shape (rows, d), optional
-        Noisy rows that judge, where X itself is clean or has another noise.
+        Noisy validation rows, where X itself is clean or has other noise.
     risk : "sure", "masked" or object
         Stein's estimate for Gaussian noise, the error at hidden entries for other noise, or an object such as
         ``Masked(0.2)``.
     sigma : float, optional
         The noise level for "sure"; estimated where it is not given.
     shape : tuple, optional
-        What a row is, see :func:`noise_level`; used for the estimate only.
+        The shape of a row, see :func:`noise_level`; used for that estimate only.
     keep : float
-        The share of candidates that stays after a round; 1 judges all of them on all rows.
+        The share of candidates that stays after a round; 1 compares all of them on all rows.
     random_state : int, RandomState, Generator or None
-        Where the split and the probes come from.
+        Random numbers for the split and the probes.
 
     Returns
     -------
     Selection
     """
     estimator, rng = KernelPCA() if estimator is None else estimator, conventions.generator(random_state)
-    X, part, judges = _split(X, noisy, rng)
-    judged_by, noise = _as_risk(risk, sigma, X if noisy is None else judges, shape)
+    X, part, validation = _split(X, noisy, rng)
+    estimate, noise = _as_risk(risk, sigma, X if noisy is None else validation, shape)
     grid = _default_grid(estimator, part) if grid is None else grid
-    search = _Search(estimator, part, judges, judged_by, int(rng.integers(2**31)))
-    candidates = search.candidates(grid)
-    table = _successive_halving(search, candidates, keep)
+    search = _Search(estimator, part, validation, estimate, int(rng.integers(2**31)))
+    table = _successive_halving(search, search.candidates(grid), keep)
     best = clone(estimator).set_params(**table[0].params)
     with silenced(*SHOWN_BY_RISK):
         best.fit(X)
-    return Selection(best, tuple(table), judged_by, noise)
+    return Selection(best, tuple(table), estimate, noise)
 
 
 class _Search:
     """Models that share their decompositions, and their risks."""
 
-    def __init__(self, estimator: KernelPCA, X: np.ndarray, judges: np.ndarray, risk: Risk, seed: int):
-        self.estimator, self.X, self.judges, self.risk, self.seed = estimator, X, judges, risk, seed
+    def __init__(self, estimator: KernelPCA, X: np.ndarray, validation: np.ndarray, risk: Risk, seed: int):
+        self.estimator, self.X, self.validation, self.risk, self.seed = estimator, X, validation, risk, seed
         self.models: dict[tuple, KernelPCA] = {}
 
     def candidates(self, grid: dict[str, Sequence]) -> list[Candidate]:
@@ -171,11 +170,11 @@ class _Search:
         model = clone(self.estimator).set_params(**_common(members[0]) | most)
         return model.set_params(solver=_light(model.solver, len(self.X), most.get("n_components"))).fit(self.X)
 
-    def judge(self, candidates: list[Candidate], n_rows: int) -> list[Candidate]:
-        """The candidates with their risks on the first rows."""
-        question = self.risk.ask(self.judges[:n_rows], np.random.default_rng(self.seed))
+    def rated(self, candidates: list[Candidate], n_rows: int) -> list[Candidate]:
+        """The candidates with their risks on the first validation rows."""
+        question = self.risk.ask(self.validation[:n_rows], np.random.default_rng(self.seed))
         codes: dict[tuple, np.ndarray] = {}
-        judged = []
+        rated = []
         for number, candidate in enumerate(candidates, 1):
             family = _family(candidate.params)
             if self.risk.verb == "denoise" and family not in codes:
@@ -183,9 +182,9 @@ class _Search:
             with silenced(*SHOWN_BY_RISK):
                 answers = self._answers(candidate.params, question, codes.get(family))
             found = RiskEstimate.of(question.judge(answers))
-            judged.append(replace(candidate, risk=found.value, standard_error=found.standard_error, n_rows=n_rows))
+            rated.append(replace(candidate, risk=found.value, standard_error=found.standard_error, n_rows=n_rows))
             progress.report("candidates", number, len(candidates))
-        return judged
+        return rated
 
     def _answers(self, params: dict, question: RiskQuery, codes: np.ndarray | None) -> np.ndarray:
         model = self.models[_family(params)]
@@ -197,7 +196,7 @@ class _Search:
 
 
 def _light(solver, n: int, k: int | None):
-    """LAPACK in mixed precision where it would be LAPACK: seven digits are enough to compare settings."""
+    """LAPACK in mixed precision in place of LAPACK: seven digits are enough to compare settings."""
     automatic = isinstance(solver, str) and solver == "auto"
     return Mixed() if automatic and k and isinstance(eigen.choose_solver(n, k), eigen.Dense) else solver
 
@@ -207,9 +206,9 @@ def _successive_halving(search: _Search, candidates: list[Candidate], keep: floa
     if not 0 < keep <= 1:
         raise ValueError(f"keep must be a share in (0, 1], not {keep!r}.")
     given_up: list[Candidate] = []
-    for n_rows in _rounds(search.judges.shape, len(candidates), keep):
-        candidates = sorted(search.judge(candidates, n_rows), key=lambda candidate: candidate.risk)
-        if n_rows < len(search.judges):
+    for n_rows in _rounds(search.validation.shape, len(candidates), keep):
+        candidates = sorted(search.rated(candidates, n_rows), key=lambda candidate: candidate.risk)
+        if n_rows < len(search.validation):
             stay = max(1, int(np.ceil(keep * len(candidates))))
             candidates, given_up = candidates[:stay], candidates[stay:] + given_up
     return candidates + given_up
@@ -226,12 +225,12 @@ def _rounds(shape: tuple[int, ...], n_candidates: int, keep: float) -> Iterator[
 
 
 def _split(X, noisy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All rows, those that candidates are fitted on, and those that judge them, in random order."""
+    """All rows, those that candidates are fitted on, and the validation rows in random order."""
     floats = [np.float64, np.float32]
     X = check_array(X, dtype=floats, ensure_min_samples=2 if noisy is not None else 8)
     if noisy is None:
-        order, n_judges = rng.permutation(len(X)), min(MOST_JUDGED, max(2, round(HELD_OUT * len(X))))
-        return X, X[np.sort(order[n_judges:])], X[order[:n_judges]]
+        order, n_held = rng.permutation(len(X)), min(MOST_VALIDATION, max(2, round(HELD_OUT * len(X))))
+        return X, X[np.sort(order[n_held:])], X[order[:n_held]]
     noisy = check_array(noisy, dtype=floats, input_name="noisy")
     if noisy.shape[1] != X.shape[1]:
         raise ValueError(f"noisy has {noisy.shape[1]} columns, and X has {X.shape[1]}.")

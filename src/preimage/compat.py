@@ -7,10 +7,8 @@ computed in tiles on all cores and decomposed in place, ``transform`` and ``inve
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from numbers import Integral, Real
-from threading import Lock
 
 import numpy as np
 import scipy.linalg
@@ -68,7 +66,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     copy_X : bool, default=True
         Whether X is copied before it is kept as ``X_fit_``. A precomputed kernel matrix is centred there.
     n_jobs : int, default=None
-        A callable on two rows runs in one thread if this is 1, else on all cores, as other kernels always do.
+        Has no effect: a callable on two rows runs in one thread at a time, and other kernels on all cores.
 
     Attributes
     ----------
@@ -182,7 +180,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         axes -= axes.mean(axis=0)  # this centres the rows of the kernel matrix; its columns are centred by the offsets
         offsets = self._column_means @ axes
         if self._precomputed:
-            return _floating(X) @ axes - offsets
+            return tiles.floating(X) @ axes - offsets
         return self._multiply(X, self.X_fit_, axes) - offsets
 
     def inverse_transform(self, X):
@@ -267,13 +265,13 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _kernel(self) -> Kernel:
         """The kernel with its parameters."""
-        one_thread = effective_n_jobs(self.n_jobs) == 1  # refuses 0
+        effective_n_jobs(self.n_jobs)  # refuses 0
         if callable(self.kernel):
-            return _as_kernel(self.kernel, self.kernel_params or {}, Lock() if one_thread else nullcontext())
+            return _as_kernel(self.kernel, self.kernel_params or {})
         gamma, coef0, degree = float(self.gamma_), float(self.coef0), float(self.degree)
         if self.kernel in ("linear", "cosine"):
             return Linear() if self.kernel == "linear" else Cosine()
-        if gamma == 0 or (self.kernel == "poly" and degree == 0):  # allowed in scikit-learn, though it says nothing
+        if gamma == 0 or (self.kernel == "poly" and degree == 0):
             return _constant({"rbf": 1.0, "poly": np.power(coef0, degree), "sigmoid": np.tanh(coef0)}[self.kernel])
         if self.kernel == "rbf":
             return Gaussian.from_gamma(gamma)
@@ -308,21 +306,22 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return tags
 
 
-def _as_kernel(function, params: dict, guard: AbstractContextManager) -> Kernel:
+def _as_kernel(function, params: dict) -> Kernel:
     """A callable as a kernel on matrices."""
     from sklearn.gaussian_process.kernels import Kernel as ProcessKernel  # slow to import
 
     call = partial(function, **params)
-    return Function(call) if isinstance(function, Kernel | ProcessKernel) else Pairwise(call, guard)
+    return Function(call) if isinstance(function, Kernel | ProcessKernel) else Pairwise(call)
 
 
 def _constant(value: float) -> Kernel:
+    """What scikit-learn's kernels are at γ = 0 or degree 0, which our own refuse as settings that carry nothing."""
     return Function(lambda X, Y: np.full((X.shape[0], Y.shape[0]), value))
 
 
 def _rows(kernel: Kernel, X):
     """Rows as the kernel takes them: a function of two rows sees whole numbers as they are."""
-    return X if isinstance(kernel, Pairwise) and X.dtype.kind in "iub" else _floating(X)
+    return X if isinstance(kernel, Pairwise) and X.dtype.kind in "iub" else tiles.floating(X)
 
 
 def _kernel_matrix(X) -> np.ndarray:
@@ -332,12 +331,7 @@ def _kernel_matrix(X) -> np.ndarray:
             "Precomputed metric requires shape (n_queries, n_indexed). "
             f"Got ({X.shape[0]}, {X.shape[1]}) for {X.shape[0]} indexed."
         )
-    return np.require(_floating(X), requirements="W")
-
-
-def _floating(X):
-    """The same numbers in single precision if they are, else in double precision."""
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    return np.require(tiles.floating(X), requirements="W")
 
 
 def _nonnegative(values: np.ndarray) -> np.ndarray:

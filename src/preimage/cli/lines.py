@@ -57,7 +57,7 @@ def _read(path: str, reading: Reading, *, examples: bool = False) -> str:
         f"{item.name}={value!r}" for item in fields(reading) if (value := getattr(reading, item.name)) != item.default
     ]
     given += ["expected=data.form.columns"] if examples and reading.columns is None else []
-    return f"data_files.read({path!r}" + (f", data_files.Reading({', '.join(given)}))" if given else ")")
+    return f"io.read({path!r}" + (f", io.Reading({', '.join(given)}))" if given else ")")
 
 
 def _imports(classes: set[type]) -> list[str]:
@@ -67,7 +67,7 @@ def _imports(classes: set[type]) -> list[str]:
         first, *rest = found.__module__.split(".")
         room = first if rest[0] == "estimators" else f"{first}.{rest[0]}"
         rooms.setdefault(room, []).append(found.__name__)
-    rooms.setdefault("preimage", []).append("data_files")
+    rooms.setdefault("preimage", []).append("io")
     return ["import numpy as np"] + [
         f"from {room} import {', '.join(sorted(names))}" for room, names in sorted(rooms.items())
     ]

@@ -14,7 +14,6 @@ import numpy as np
 
 from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Images, Reader, View
-from preimage.noise import NoiseLaw
 from preimage.statistics.risk import Sure
 
 __all__ = ["Clean", "Examples", "Noisy"]
@@ -57,11 +56,6 @@ class Clean:
     truth: Images
     images: Images
 
-    @classmethod
-    def draw(cls, truth: Images, noise: NoiseLaw, rng: np.random.Generator) -> Clean:
-        """Corrupt clean images."""
-        return cls(truth, noise(truth, rng))
-
     @property
     def n(self) -> int:
         """How many images there are."""
@@ -96,7 +90,8 @@ class Noisy:
         E[φ(y) xᵀ] = E[φ(y) yᵀ] − σ² E[∂φ/∂y],   E[∂φ/∂y] ≈ E[(φ(y + hb) − φ(y)) bᵀ]/h,   b = ±1
 
     for features that depend on the noise through y alone; their derivative is taken along one probe b an image, through
-    all stages that y has been through. The error of an estimate is Stein's too (:class:`preimage.statistics.risk.Sure`).
+    all stages that y has been through.
+    The error of an estimate is Stein's too (:class:`preimage.statistics.risk.Sure`).
     """
 
     sigma: float

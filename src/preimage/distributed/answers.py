@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage.decomposition.on_features import Approximate, Spectral
 from preimage.distributed import cluster
-from preimage.distributed.rows import checked, checked_block, floating
+from preimage.distributed.rows import checked, checked_block
 from preimage.exceptions import NothingFilteredWarning, warn
+from preimage.gram.tiles import floating_dtype
 
 ONE_NUMBER = {"predict": np.dtype(np.int64), "score_samples": None}  # methods that say one number a row, and its type
 
@@ -100,7 +101,7 @@ def _dtype(model, method: str, given) -> np.dtype:
     if ONE_NUMBER.get(method) is not None:
         return ONE_NUMBER[method]  # type: ignore[return-value]
     fitted = getattr(model, "decomposition_", None)
-    return floating(given) if fitted is None else np.result_type(floating(given), fitted.alphas.dtype)
+    return floating_dtype(given) if fitted is None else np.result_type(floating_dtype(given), fitted.alphas.dtype)
 
 
 def _ask(block, question: Question, expected, block_id=None):

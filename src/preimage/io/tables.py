@@ -35,8 +35,11 @@ class Source(Protocol):
     name: str
     names: tuple[str, ...] | None
     kinds: list[str]  # of every column: number, whole number, text, dates, …
-    head: list[Sequence[Any]]  # the first cells of every column
     metadata: dict | None
+
+    @property
+    def head(self) -> list[Sequence[Any]]:
+        """The first cells of every column."""
 
     def blocks(self, numbers: Sequence[int], others: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
         """Matrices of the columns of numbers, each with the other columns."""

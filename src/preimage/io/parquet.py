@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.io import base, tables
+from preimage.io import base, records, tables
 from preimage.io.base import Data, Form, Reading, needed
 from preimage.io.chunks import BLOCK
 from preimage.io.columns import Pieces, all_columns
@@ -120,7 +120,7 @@ class ParquetTable:
     def head(self) -> list[Sequence[Any]]:
         """The first cells of every column."""
         for batch in self._batches():
-            return [column[: tables.HEAD].to_numpy(zero_copy_only=False) for column in batch.columns]
+            return [column[: records.HEAD].to_numpy(zero_copy_only=False) for column in batch.columns]
         return [[] for _ in self.kinds]
 
     def _kind(self, found: Any) -> str:

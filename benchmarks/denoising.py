@@ -31,6 +31,7 @@ from preimage import Denoiser
 from preimage.datasets import load_mitbih
 from preimage.exceptions import PreimageWarning
 from preimage.noise import GaussianNoise
+from preimage.statistics import metrics
 
 PARTS = ("protocols", "clock", "photographs", "signals", "table")
 TITLES = dict(zip(NAMES, ("P1 σ.25", "P1 σ.5", "P1 s&p", "P2 G", "P2 s&p", "P3", "P4 ECG", "P5"), strict=True))
@@ -152,8 +153,8 @@ def picture(path):
 
 
 def psnr(clean, denoised):
-    """10 log₁₀ of 1 over the mean squared error, pixels clipped to [0, 1]."""
-    return float(-10 * np.log10(np.square(np.clip(denoised, 0, 1) - clean).mean()))
+    """The peak signal-to-noise ratio of pixels clipped to [0, 1]."""
+    return metrics.psnr(clean, np.clip(denoised, 0, 1))
 
 
 def signals(figures):

@@ -387,9 +387,7 @@ CONSTANT = {
 @pytest.mark.parametrize("n", [2, 30, 600])
 @pytest.mark.parametrize("value", [0.1, 1e5 / 3])
 def test_equal_rows_leave_nothing_to_decompose(kernel, n, value):
-    with pytest.raises(
-        ValueError, match="all rows are equal for this kernel, so there is no variance to decompose"
-    ):
+    with pytest.raises(ValueError, match="all rows are equal for this kernel, so there is no variance to decompose"):
         fit(kernel, np.full((n, 3), value), 1)
 
 

@@ -14,6 +14,7 @@ from preimage.datasets import load_digits
 from preimage.exceptions import NoiseLevelWarning
 from preimage.kernels import Gaussian, Polynomial
 from preimage.noise import GaussianNoise, Masking, PoissonNoise, SaltAndPepper
+from preimage.statistics.metrics import mse, psnr
 
 SIGMA = 0.25
 
@@ -33,14 +34,6 @@ def digits():
 @pytest.fixture(scope="module")
 def from_noisy(digits):
     return small().fit(digits[1])
-
-
-def mse(one, other):
-    return float(np.mean(np.square(one - other)))
-
-
-def psnr(clean, found):
-    return -10 * np.log10(mse(clean, found))
 
 
 @parametrize_with_checks([Denoiser(n_landmarks=20, n_stages=1, random_state=0)])

@@ -25,6 +25,7 @@ from preimage.preimages import (
     OneStep,
 )
 from preimage.preimages.gaps import GaussianModel
+from preimage.statistics import metrics
 
 METHODS = [FixedPoint(), Gradient(), Distance(), Learned(), Conformal(), OneStep(), ConvexCombination(), Nearest()]
 
@@ -37,7 +38,7 @@ def digits():
 
 
 def snr(clean, denoised):
-    return np.mean(10 * np.log10(np.square(clean).sum(1) / np.square(clean - denoised).sum(1)))
+    return metrics.snr(clean, denoised).mean()
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)

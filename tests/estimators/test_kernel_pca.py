@@ -466,9 +466,7 @@ def test_bad_data_are_refused_with_a_sentence(X, error, sentence):
 
 
 def test_constant_data_with_a_number_for_the_scale():
-    with pytest.raises(
-        ValueError, match="all rows are equal for this kernel, so there is no variance to decompose"
-    ):
+    with pytest.raises(ValueError, match="all rows are equal for this kernel, so there is no variance to decompose"):
         KernelPCA(2, kernel=Gaussian(1.0)).fit(np.full((20, 3), 0.1))
 
 

@@ -196,7 +196,7 @@ def test_a_folder_is_one_image_a_row(shape, tmp_path):
 def test_large_files_are_walked_in_blocks_and_give_the_same_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(base, "LARGE", 50)
     monkeypatch.setattr(delimited, "LARGE", 50)
-    for module in ("base", "tables", "parquet"):
+    for module in ("base", "records", "parquet"):
         monkeypatch.setattr(f"preimage.io.{module}.BLOCK", 2)
     for name in ("a.npy", "a.csv", "a.parquet"):
         data = io.read(put(tmp_path / name, [X], Form(columns=("x", "y", "z")), overwrite=True))

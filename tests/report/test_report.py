@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from browser import chromium
-from preimage.report import Code, Page, Picture, Section, Table, Text, Verdict, Verdicts
+from preimage.report import Code, Page, Picture, Section, Table, Text
 from preimage.report.blocks import CSS_PIXELS, DOTS
 
 EMPTY = {"meta", "link", "img", "br", "hr"}
@@ -57,9 +57,7 @@ def everything():
     sections = [
         Section("Words", [Text("First `code`.\n\nSecond."), Code("x = 1\n" + "y = '" + "long " * 60 + "'")]),
         Section("Figures", [wide, Picture(picture(12, 3), "Wide"), Picture(picture(3, 3), "Small")]),
-        Section(
-            "Claims", [Verdicts([Verdict("This.", True, "by far"), Verdict("That.", False), Verdict("It.", None)])]
-        ),
+        Section("Claims", [Text("This holds by far.")]),
     ]
     return Page("Everything", "In one place, " + "w" * 80, sections)
 
@@ -148,12 +146,6 @@ def test_a_picture_of_something_else_is_refused():
 
 def test_the_caption_speaks_where_no_other_words_are_given():
     assert Outline(page(Picture(picture(), "A line")).html()).attributes("img")[0]["alt"] == "A line"
-
-
-def test_verdicts_say_in_words_what_their_colour_says():
-    outline = Outline(everything().html())
-    assert outline.texts("b") == ["holds", "does not hold", "open"]
-    assert "by far" in outline.texts("small")
 
 
 def test_links_at_the_top_lead_to_the_sections():

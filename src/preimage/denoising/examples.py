@@ -14,7 +14,6 @@ import numpy as np
 
 from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Images, Reader, View
-from preimage.noise import NoiseLaw
 from preimage.statistics.risk import Sure
 
 __all__ = ["Clean", "Examples", "Noisy"]
@@ -56,11 +55,6 @@ class Clean:
 
     truth: Images
     images: Images
-
-    @classmethod
-    def draw(cls, truth: Images, noise: NoiseLaw, rng: np.random.Generator) -> Clean:
-        """Corrupt clean images."""
-        return cls(truth, noise(truth, rng))
 
     @property
     def n(self) -> int:

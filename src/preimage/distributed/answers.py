@@ -12,8 +12,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preimage.distributed import cluster
-from preimage.distributed.rows import checked, checked_block, floating
+from preimage.distributed.rows import checked, checked_block
 from preimage.estimators.inverse import warn_if_nothing_is_filtered
+from preimage.gram.tiles import floating_dtype
 
 ONE_NUMBER = {
     "predict": np.dtype(np.int64),
@@ -97,7 +98,7 @@ def _dtype(model, method: str, given) -> np.dtype:
     if ONE_NUMBER.get(method) is not None:
         return ONE_NUMBER[method]  # type: ignore[return-value]
     fitted = getattr(model, "decomposition_", None)
-    return floating(given) if fitted is None else np.result_type(floating(given), fitted.dtype)
+    return floating_dtype(given) if fitted is None else np.result_type(floating_dtype(given), fitted.dtype)
 
 
 def _ask(block, task: ChunkTask, expected, block_id=None):

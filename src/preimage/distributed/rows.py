@@ -12,8 +12,7 @@ import numpy as np
 from preimage.distributed import cluster
 from preimage.distributed.clustering import ChunkedFeatureGram
 from preimage.distributed.pivots import choose_pivots
-
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+from preimage.gram import tiles
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class ChunkedRows:
     @property
     def dtype(self) -> np.dtype:
         """The type of the numbers, as chunks are handed to kernels."""
-        return floating(self.array.dtype)
+        return tiles.floating_dtype(self.array.dtype)
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -112,11 +111,6 @@ def checked(X) -> Any:
     return X
 
 
-def floating(dtype) -> np.dtype:
-    """The type in which numbers are handed to kernels: single precision stays, all else becomes double."""
-    return np.dtype(dtype) if dtype in FLOATS else np.dtype(np.float64)
-
-
 def checked_block(block, number: int, expected: np.dtype, *, nan: bool = False) -> np.ndarray:
     """A chunk as floating numbers, without infinite ones, and without NaN unless that is allowed."""
     if not isinstance(block, np.ndarray):
@@ -126,7 +120,7 @@ def checked_block(block, number: int, expected: np.dtype, *, nan: bool = False) 
             f"chunk {number} of the Dask array holds {block.dtype}, and the array says {expected}: give all chunks one "
             f"type by X.map_blocks(np.asarray, dtype=float) where they are made."
         )
-    block = block.astype(floating(block.dtype), copy=False)
+    block = tiles.floating(block)
     wrong = ~np.isfinite(block)
     if nan:
         wrong &= ~np.isnan(block)

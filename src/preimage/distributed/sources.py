@@ -6,7 +6,6 @@ Only sizes are read here; the workers read the rows, so that they must see the s
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,9 @@ import dask.array as da
 import numpy as np
 
 from preimage.distributed import cluster
-from preimage.exceptions import DataFileError, DataFileWarning
+from preimage.exceptions import DataFileError
+from preimage.io.base import note
+from preimage.io.parquet import ParquetTable
 
 CHUNK = 32 * 2**20  # bytes of a chunk, where the store has none of its own
 
@@ -60,11 +61,8 @@ class Groups:
 
     def read(self, number: int) -> np.ndarray:
         """The rows of a group."""
-        from pyarrow import parquet
-
         path, group = self.places[number]
-        table = parquet.ParquetFile(path).read_row_group(group)
-        return np.stack([table.column(place).to_numpy().astype(float) for place in self.columns], axis=1)
+        return ParquetTable(Path(path)).group(group, self.columns)
 
 
 def is_store(path: Path) -> bool:
@@ -133,36 +131,19 @@ def _hdf5(path: Path):
 
 
 def _parquet(paths: list[Path]):
-    from pyarrow import parquet
-
-    files = [parquet.ParquetFile(path) for path in paths]
-    names = [tuple(file.schema_arrow.names) for file in files]
-    for path, found in zip(paths, names, strict=True):
-        if found != names[0]:
-            raise DataFileError(f"{path} has other columns than {paths[0].name}.")
-    columns = _numbers(files[0].schema_arrow, paths[0])
-    places = [
-        (str(path), group) for path, file in zip(paths, files, strict=True) for group in range(file.num_row_groups)
-    ]
-    sizes = [file.metadata.row_group(group).num_rows for file in files for group in range(file.num_row_groups)]
-    found = tuple(names[0][place] for place in columns)
-    return _array(Groups(tuple(places), columns), sizes, len(columns), np.dtype(float)), found
-
-
-def _numbers(schema, path: Path) -> tuple[int, ...]:
-    """The places of the columns of numbers; a note names the others."""
-    from pyarrow import types
-
-    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
-    found = tuple(place for place, field in enumerate(schema) if any(test(field.type) for test in tests))
-    others = [repr(field.name) for place, field in enumerate(schema) if place not in found]
-    if not found:
-        raise DataFileError(f"{path} has no column of numbers.")
-    if others:
-        warnings.warn(
-            f"{path}: left out, since they are no numbers: {', '.join(others)}.", DataFileWarning, stacklevel=4
-        )
-    return found
+    tables = [ParquetTable(path) for path in paths]
+    names, columns = tables[0].names or (), tables[0].numeric
+    for table in tables:
+        if table.names != names:
+            raise DataFileError(f"{table.name} has other columns than {paths[0].name}.")
+    if not columns:
+        raise DataFileError(f"{paths[0]} has no column of numbers.")
+    if others := [repr(name) for place, name in enumerate(names) if place not in columns]:
+        note(f"{paths[0]}: left out, because they do not hold numbers: {', '.join(others)}.")
+    places = tuple((table.name, group) for table in tables for group in range(len(table.group_sizes)))
+    sizes = [size for table in tables for size in table.group_sizes]
+    found = tuple(names[place] for place in columns)
+    return _array(Groups(places, columns), sizes, len(columns), np.dtype(float)), found
 
 
 def _sliced(path: Path, key: str, found):

@@ -238,7 +238,7 @@ def _floating(values, what: str, n_axes: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"{what} is an array of numbers with {' or '.join(map(str, n_axes))} axes.")
     if not np.isfinite(values).all():
         raise ValueError(f"{what} with NaN or infinite values cannot be denoised: fill them first.")
-    return values if values.dtype in conventions.FLOATS else values.astype(float)
+    return tiles.floating(values)
 
 
 def _level(images: np.ndarray, geometry, limits: Limits | None) -> NoiseLevel:

@@ -39,8 +39,8 @@ class GramStatistics:
 class Symmetric(LinearOperator):
     """A symmetric operator that can also be had as a dense matrix.
 
-    Those that hold or compute all entries also have their ``diagonal`` in double precision, ``columns(which)``, that is
-    A[:, which], and ``multiply_columns(which, V)``, which is A[:, which] V.
+    Those that hold or compute all entries also have their ``diagonal`` in double precision, ``columns(which)`` for
+    A[:, which], and ``multiply_columns(which, V)`` for A[:, which] V.
     """
 
     def __init__(self, dtype, n: int):

@@ -302,6 +302,16 @@ def fair_length(n: int) -> int:
     return max(1, min(TILE, -(-n // (2 * threads.n_threads()))))
 
 
+def floating(X):
+    """The same numbers, dense or sparse: single precision stays, all else becomes double precision."""
+    return X.astype(floating_dtype(X.dtype), copy=False)
+
+
+def floating_dtype(dtype) -> np.dtype:
+    """The type in which numbers are given to kernels: single precision stays, all else becomes double precision."""
+    return np.dtype(dtype) if dtype in (np.float32, np.float64) else np.dtype(np.float64)
+
+
 def value_dtype(*matrices) -> np.dtype:
     """The type of kernel values: that of the rows, or float64 where those are whole numbers."""
     kinds = [X.dtype for X in matrices if X.dtype.kind == "f"]

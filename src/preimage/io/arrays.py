@@ -11,7 +11,7 @@ import numpy as np
 
 from preimage.exceptions import DataFileError
 from preimage.gram.operators import free_memory
-from preimage.io.base import Data, Form, Reading, floating, note
+from preimage.io.base import Data, Form, Reading, floating_block, note
 from preimage.io.pixels import grey_levels
 
 
@@ -45,7 +45,7 @@ def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
     count, header = 0, dict[str, Any]()
     with path.open("wb") as file:
         for block in blocks:
-            block = np.ascontiguousarray(floating(block, str(path)))
+            block = np.ascontiguousarray(floating_block(block, str(path)))
             if not header:
                 header = {"descr": np.lib.format.dtype_to_descr(block.dtype), "fortran_order": False}
                 shape = _row_shape(form, block)

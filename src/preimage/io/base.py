@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from preimage.exceptions import DataFileError, DataFileWarning
+from preimage.gram import tiles
 from preimage.io.chunks import BLOCK, Chunks
 from preimage.io.columns import Columns
 
@@ -183,7 +184,7 @@ class Data:
         """Floating blocks of rows, without NaN unless ``gaps`` are allowed, and never with infinite entries."""
         first = 0
         for block in self._walk():
-            block = floating(block, self.name)
+            block = floating_block(block, self.name)
             block = block / block.dtype.type(self.scale) if self.scale != 1 else block
             self._refuse_gaps(block, first, gaps)
             yield block
@@ -230,11 +231,11 @@ class _FileChunks(Chunks):
         return self._shape
 
 
-def floating(block: np.ndarray, name: str) -> np.ndarray:
-    """The same numbers in single precision if they are, else in double precision."""
+def floating_block(block: np.ndarray, name: str) -> np.ndarray:
+    """Rows of a file in floating point; a sentence where they are no numbers."""
     if block.dtype.kind not in "fiub":
         raise DataFileError(f"{name} holds values of type {block.dtype}, and not numbers.")
-    return block if block.dtype in (np.float32, np.float64) else block.astype(np.float64)
+    return tiles.floating(block)
 
 
 def note(sentence: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.io import arrow_text, dialect, tables
+from preimage.io import arrow_text, dialect, records, tables
 from preimage.io.base import LARGE, Data, Form, Reading
 from preimage.io.columns import Columns, Pieces, all_columns, plain_values
 
@@ -117,7 +117,7 @@ def _read(name: str, open_bytes: Callable[[], BinaryIO], size: int, reading: Rea
     return tables.tabled(text, reading, large=large, text=text.found.dialect)
 
 
-class _Text(tables.Records):
+class _Text(records.Records):
     """Cells in lines of text, by the dialect that is found in the first of them."""
 
     def __init__(self, name: str, open_bytes: Callable[[], BinaryIO], reading: Reading, by_arrow: bool):
@@ -149,7 +149,7 @@ class _Text(tables.Records):
                 yield matrix[done:], [column[done:] for column in kept]
             done = max(0, done - len(matrix))
 
-    def _lines(self) -> Iterator[tables.Line]:
+    def _lines(self) -> Iterator[records.Line]:
         """The number and the cells of every line, beginning with a header that stands in a comment."""
         try:
             with self._opened() as file:
@@ -160,7 +160,7 @@ class _Text(tables.Records):
         except csv.Error as error:
             raise DataFileError(f"{self.name} is no table in text: {error}.") from error
 
-    def _parsed(self, file: TextIO) -> Iterator[tables.Line]:
+    def _parsed(self, file: TextIO) -> Iterator[records.Line]:
         if self.found.dialect.delimiter == " ":
             return enumerate(self.found.cells(file), self.found.skip + 1)  # type: ignore[arg-type]
         reader: Any = self.found.cells(file)  # type: ignore[arg-type]
@@ -178,7 +178,7 @@ class _Text(tables.Records):
                 ) from error
 
 
-def _with_gaps(lines: Iterable[tables.Line]) -> Iterator[tables.Line]:
+def _with_gaps(lines: Iterable[records.Line]) -> Iterator[records.Line]:
     """The lines of a table, where an empty one between others is a row of gaps."""
     width, empty = 0, list[int]()
     for number, cells in lines:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.io import tables
+from preimage.io import records, tables
 from preimage.io.base import Data, Form, Reading, needed, note
 from preimage.io.columns import all_columns, plain_values
 
@@ -34,7 +34,7 @@ def read(path: Path, reading: Reading) -> Data:
     title, cells = next(iter(filled.items()))
     if len(filled) > 1:
         note(f"{path}: the sheet {title!r} is read, and {', '.join(map(repr, list(filled)[1:]))} not.")
-    return tables.tabled(tables.Records(str(path), lambda: iter(cells), reading), reading, large=False)
+    return tables.tabled(records.Records(str(path), lambda: iter(cells), reading), reading, large=False)
 
 
 def check(path: Path, form: Form) -> None:
@@ -55,7 +55,7 @@ def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
     book.save(path)
 
 
-def _cells(sheet: Any) -> list[tables.Line]:
+def _cells(sheet: Any) -> list[records.Line]:
     """The rows of a sheet without the empty ones around the table, and as wide as the widest."""
     rows = [(number, list(row)) for number, row in enumerate(sheet.iter_rows(values_only=True), 1)]
     filled = [number for number, row in rows if any(cell is not None for cell in row)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.io import base, tables
+from preimage.io import base, records, tables
 from preimage.io.base import Data, Form, Reading, needed
 from preimage.io.chunks import BLOCK
 from preimage.io.columns import Pieces, all_columns
@@ -17,7 +18,7 @@ from preimage.io.columns import Pieces, all_columns
 
 def read(path: Path, reading: Reading) -> Data:
     """Rows of a table; nulls are missing numbers, and columns of other types are carried along."""
-    table = _Parquet(path)
+    table = ParquetTable(path)
     return tables.tabled(table, reading, large=8 * table.count() * len(table.kinds) > base.LARGE)
 
 
@@ -58,47 +59,68 @@ def _typed(arrow: Any, values: list[Any]) -> Any:
         return arrow.array([None if value is None else str(value) for value in values])
 
 
-class _Parquet:
-    """A parquet file as a table."""
+def _matrix(batch: Any, places: Sequence[int]) -> np.ndarray:
+    """Columns of a batch of rows in double precision."""
+    matrix = np.empty((len(batch), len(places)))
+    for number, place in enumerate(places):
+        matrix[:, number] = batch.column(place).cast("float64", safe=False).to_numpy(zero_copy_only=False)
+    return matrix
+
+
+class ParquetTable:
+    """A parquet file as a table: in blocks of rows, or one of its row groups at a time."""
 
     def __init__(self, path: Path):
         self.name, self._path = str(path), path
         self._arrow, self._parquet = needed("pyarrow", str(path)), needed("pyarrow.parquet", str(path))
         try:
-            schema, self._rows = self._parquet.read_schema(path), self._parquet.read_metadata(path).num_rows
+            with self._parquet.ParquetFile(path) as file:
+                schema, found = file.schema_arrow, file.metadata
+                self.group_sizes = [found.row_group(number).num_rows for number in range(found.num_row_groups)]
         except Exception as error:  # arrow's own errors, and others for damaged files
             raise DataFileError(f"{path} is empty, damaged, or no parquet file.") from error
         self.names: tuple[str, ...] | None = tuple(schema.names)
         self.metadata = schema.metadata
         self._types = [field.type for field in schema]
         self.kinds = [self._kind(found) for found in self._types]
-        self.head = self._first()
 
     def count(self) -> int:
         """The number of rows."""
-        return self._rows
+        return sum(self.group_sizes)
+
+    @property
+    def numeric(self) -> tuple[int, ...]:
+        """The places of the columns of numbers, true and false among them; a column of nulls alone is none."""
+        types = self._arrow.types
+        tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+        return tuple(place for place, found in enumerate(self._types) if any(test(found) for test in tests))
+
+    def group(self, number: int, places: Sequence[int]) -> np.ndarray:
+        """Columns of the rows of one row group; nulls are missing numbers."""
+        parts = [_matrix(batch, places) for batch in self._batches(row_groups=[number])]
+        return np.concatenate([np.empty((0, len(places))), *parts])
 
     def blocks(self, numbers: Sequence[int], others: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
         """Matrices of the columns of numbers, each with the other columns as arrow arrays."""
         for batch in self._batches():
-            matrix = np.empty((len(batch), len(numbers)))
-            for number, place in enumerate(numbers):
+            for place in numbers:
                 if "number" not in self.kinds[place]:
-                    told = f"{self.name}, column {(self.names or ())[place]!r}"
-                    raise DataFileError(f"{told}: values of type {self._types[place]} are no numbers.")
-                matrix[:, number] = batch.column(place).cast("float64", safe=False).to_numpy(zero_copy_only=False)
-            yield matrix, [batch.column(place) for place in others]
+                    where = f"{self.name}, column {(self.names or ())[place]!r}"
+                    raise DataFileError(f"{where}: values of type {self._types[place]} are no numbers.")
+            yield _matrix(batch, numbers), [batch.column(place) for place in others]
 
-    def _batches(self) -> Iterator[Any]:
+    def _batches(self, **options: Any) -> Iterator[Any]:
         try:
             with self._parquet.ParquetFile(self._path) as file:
-                yield from file.iter_batches(batch_size=BLOCK)
+                yield from file.iter_batches(batch_size=BLOCK, **options)
         except (self._arrow.ArrowException, OSError, ValueError) as error:
             raise DataFileError(f"{self.name} is damaged.") from error
 
-    def _first(self) -> list[Sequence[Any]]:
+    @cached_property
+    def head(self) -> list[Sequence[Any]]:
+        """The first cells of every column."""
         for batch in self._batches():
-            return [column[: tables.HEAD].to_numpy(zero_copy_only=False) for column in batch.columns]
+            return [column[: records.HEAD].to_numpy(zero_copy_only=False) for column in batch.columns]
         return [[] for _ in self.kinds]
 
     def _kind(self, found: Any) -> str:

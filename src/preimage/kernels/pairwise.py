@@ -1,10 +1,11 @@
-"""A kernel given as a function of two rows, as scikit-learn's users write it: one call a pair."""
+"""A kernel given as a function of two rows, as scikit-learn's users write it: one call per pair."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,16 +15,16 @@ from preimage.kernels.base import Kernel
 
 @dataclass(frozen=True)
 class Pairwise(Kernel):
-    """A function of two rows, called once a pair, with ``guard`` held."""
+    """A function of two rows, called once per pair, by one thread at a time: Python would run no more."""
 
     function: Callable[..., float]
-    guard: AbstractContextManager
+    _lock: Any = field(default_factory=Lock, repr=False, compare=False)
 
     positive_definite = False  # not known
 
     def __call__(self, X, Y) -> np.ndarray:
         values, xs, ys = np.zeros((X.shape[0], Y.shape[0])), _each_row(X), _each_row(Y)
-        with self.guard:
+        with self._lock:
             for i, x in enumerate(xs):
                 start = i if X is Y else 0
                 values[i, start:] = [self.function(x, y) for y in ys[start:]]

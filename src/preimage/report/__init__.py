@@ -1,6 +1,6 @@
 """One self-contained HTML page: text, tables, pictures and code, readable on a telephone, in the dark and on paper."""
 
-from preimage.report.blocks import Block, Code, Picture, Table, Text, Verdict, Verdicts
+from preimage.report.blocks import Block, Code, Picture, Table, Text
 from preimage.report.page import Page, Section
 
-__all__ = ["Block", "Code", "Page", "Picture", "Section", "Table", "Text", "Verdict", "Verdicts"]
+__all__ = ["Block", "Code", "Page", "Picture", "Section", "Table", "Text"]

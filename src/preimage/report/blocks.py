@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Block", "Code", "Picture", "Table", "Text", "Verdict", "Verdicts"]
+__all__ = ["Block", "Code", "Picture", "Table", "Text"]
 
 CSS_PIXELS = 96  # CSS pixels an inch, by definition
 DOTS = 160  # an inch of a picture: sharp on fine screens, and still light
@@ -125,29 +125,7 @@ class Code:
         return self.text.strip("\n").rstrip()
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """A claim, whether it holds (None: it cannot be told), and by what."""
-
-    claim: str
-    holds: bool | None
-    detail: str = ""
-
-    @property
-    def word(self) -> str:
-        """The verdict in a word, so that it needs no colour."""
-        return {True: "holds", False: "does not hold", None: "open"}[self.holds]
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """Claims, one a line, each with its verdict."""
-
-    items: Sequence[Verdict]
-    kind = "verdicts"
-
-
-Block = Text | Table | Picture | Code | Verdicts
+Block = Text | Table | Picture | Code
 
 
 def _shown(cell: Any) -> str:

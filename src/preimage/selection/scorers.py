@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 from sklearn.pipeline import Pipeline
 
 from preimage.statistics import risk
+from preimage.statistics.metrics import mse
 from preimage.statistics.noise_level import noise_level
 
 __all__ = ["imputation_scorer", "reconstruction_scorer", "sure_scorer"]
@@ -20,15 +20,15 @@ __all__ = ["imputation_scorer", "reconstruction_scorer", "sure_scorer"]
 def reconstruction_scorer(estimator, X, y=None) -> float:
     """Minus the mean squared error of ``inverse_transform(transform(X))``.
 
-    It falls with every component that is added, so it chooses kernels and ways back, not the number of components.
+    Every added component lowers it, so it chooses kernels and pre-image methods, not the number of components.
     """
-    return -float(np.mean(np.square(estimator.inverse_transform(estimator.transform(X)) - np.asarray(X))))
+    return -mse(X, estimator.inverse_transform(estimator.transform(X)))
 
 
 def sure_scorer(estimator, X, y=None, *, sigma: float | None = None, random_state: int = 0) -> float:
     """Minus Stein's estimate of the mean squared error of ``denoise``, for rows with Gaussian noise.
 
-    Where an estimator has no ``denoise``, what it reconstructs is judged. ``sigma`` of None is estimated from X; a fold
+    Where an estimator has no ``denoise``, its reconstruction is judged. ``sigma`` of None is estimated from X; a fold
     holds few rows, so better estimate it once from all of them and give it.
     """
     sigma = noise_level(X).sigma if sigma is None else sigma

@@ -1,16 +1,8 @@
-"""scikit-learn's own ``KernelPCA`` on our engine: change the import, and nothing else.
-
-Same signature, attributes, errors and numbers as :class:`sklearn.decomposition.KernelPCA`. The kernel matrix is
-computed in tiles on all cores and decomposed in place, ``transform`` and ``inverse_transform`` go by tiles too, and
-``fit_transform`` learns the way back once.
-"""
+"""The estimator."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from numbers import Integral, Real
-from threading import Lock
 
 import numpy as np
 import scipy.linalg
@@ -23,13 +15,15 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from preimage.compat.kernels import named, wrapped
+from preimage.compat.matrices import center_any, nonnegative, writable_square
 from preimage.eigen import Dense, Eigenpairs, Lanczos, Solver
 from preimage.eigen.randomized import Randomized
 from preimage.estimators.conventions import generator
 from preimage.gram import tiles
 from preimage.gram.operators import Stored, Symmetric, choose_storage, gram_operator
 from preimage.io.models import Persistent
-from preimage.kernels import Cosine, Function, Gaussian, Kernel, Linear, Polynomial, Sigmoid
+from preimage.kernels import Kernel
 from preimage.kernels.pairwise import Pairwise
 
 
@@ -68,7 +62,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     copy_X : bool, default=True
         Whether X is copied before it is kept as ``X_fit_``. A precomputed kernel matrix is centred there.
     n_jobs : int, default=None
-        A callable on two rows runs in one thread if this is 1, else on all cores, as other kernels always do.
+        Has no effect: a callable on two rows runs in one thread at a time, and other kernels on all cores.
 
     Attributes
     ----------
@@ -182,7 +176,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         axes -= axes.mean(axis=0)  # this centres the rows of the kernel matrix; its columns are centred by the offsets
         offsets = self._column_means @ axes
         if self._precomputed:
-            return _floating(X) @ axes - offsets
+            return tiles.floating(X) @ axes - offsets
         return self._multiply(X, self.X_fit_, axes) - offsets
 
     def inverse_transform(self, X):
@@ -211,7 +205,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         solver = self._solver(n, k)
         operator, self._column_means = self._centred_gram(X, stored=isinstance(solver, Dense) or callable(self.kernel))
         pairs = self._solve(solver, operator, k)
-        values = _nonnegative(pairs.values)
+        values = nonnegative(pairs.values)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else slice(None)
         self.eigenvalues_, self.eigenvectors_ = values[kept], pairs.vectors[:, kept]
 
@@ -226,7 +220,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _centred_gram(self, X, stored: bool) -> tuple[Symmetric, np.ndarray]:
         """The centred kernel matrix and the column means that centred it."""
         if self._precomputed:
-            matrix = _kernel_matrix(X)
+            matrix = writable_square(X)
         else:
             kernel = self._kernel()
             X = _rows(kernel, X)
@@ -236,12 +230,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             with np.errstate(over="ignore", invalid="ignore"):  # looked for in the result
                 matrix = tiles.gram(kernel, X)
         assert_all_finite(matrix, input_name="K, the kernel matrix,")
-        mean = matrix.mean(dtype=float)
-        matrix -= mean  # this first, so that nothing is left of a matrix whose entries are all equal
-        columns, rows = (matrix.mean(axis=axis, dtype=float) for axis in (0, 1))  # they differ if it is not symmetric
-        matrix -= columns
-        matrix -= (rows - columns.mean())[:, None]
-        return Stored(matrix), (columns + mean).astype(matrix.dtype)
+        return Stored(matrix), center_any(matrix)
 
     def _solver(self, n: int, k: int) -> Solver:
         if self.eigen_solver == "randomized":
@@ -266,18 +255,10 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             return Dense().solve(operator, k, rng)
 
     def _kernel(self) -> Kernel:
-        """The kernel with its parameters."""
-        one_thread = effective_n_jobs(self.n_jobs) == 1  # refuses 0
+        effective_n_jobs(self.n_jobs)  # refuses 0
         if callable(self.kernel):
-            return _as_kernel(self.kernel, self.kernel_params or {}, Lock() if one_thread else nullcontext())
-        gamma, coef0, degree = float(self.gamma_), float(self.coef0), float(self.degree)
-        if self.kernel in ("linear", "cosine"):
-            return Linear() if self.kernel == "linear" else Cosine()
-        if gamma == 0 or (self.kernel == "poly" and degree == 0):  # allowed in scikit-learn, though it says nothing
-            return _constant({"rbf": 1.0, "poly": np.power(coef0, degree), "sigmoid": np.tanh(coef0)}[self.kernel])
-        if self.kernel == "rbf":
-            return Gaussian.from_gamma(gamma)
-        return Sigmoid(gamma, coef0) if self.kernel == "sigmoid" else Polynomial(gamma, coef0, degree)
+            return wrapped(self.kernel, self.kernel_params or {})
+        return named(self.kernel, float(self.gamma_), float(self.coef0), float(self.degree))
 
     def _multiply(self, X, points, weights: np.ndarray) -> np.ndarray:
         """K(X, points) @ weights by tiles."""
@@ -308,48 +289,6 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return tags
 
 
-def _as_kernel(function, params: dict, guard: AbstractContextManager) -> Kernel:
-    """A callable as a kernel on matrices."""
-    from sklearn.gaussian_process.kernels import Kernel as ProcessKernel  # slow to import
-
-    call = partial(function, **params)
-    return Function(call) if isinstance(function, Kernel | ProcessKernel) else Pairwise(call, guard)
-
-
-def _constant(value: float) -> Kernel:
-    return Function(lambda X, Y: np.full((X.shape[0], Y.shape[0]), value))
-
-
 def _rows(kernel: Kernel, X):
     """Rows as the kernel takes them: a function of two rows sees whole numbers as they are."""
-    return X if isinstance(kernel, Pairwise) and X.dtype.kind in "iub" else _floating(X)
-
-
-def _kernel_matrix(X) -> np.ndarray:
-    """A precomputed kernel matrix that may be written to."""
-    if X.shape[0] != X.shape[1]:
-        raise ValueError(
-            "Precomputed metric requires shape (n_queries, n_indexed). "
-            f"Got ({X.shape[0]}, {X.shape[1]}) for {X.shape[0]} indexed."
-        )
-    return np.require(_floating(X), requirements="W")
-
-
-def _floating(X):
-    """The same numbers in single precision if they are, else in double precision."""
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-
-
-def _nonnegative(values: np.ndarray) -> np.ndarray:
-    """Eigenvalues without round-off: small ones set to 0, and indefinite matrices refused, at scikit-learn's limits."""
-    double = values.dtype == np.float64
-    share, size, negligible = (1e-5, 1e-10, 1e-12) if double else (5e-3, 1e-6, 2e-7)
-    lowest, largest = values.min(), values.max()
-    cause = "Either the matrix is not PSD, or there was an issue while computing the eigendecomposition of the matrix."
-    if largest < 0:
-        raise ValueError(f"All eigenvalues are negative (maximum is {largest:g}). {cause}")
-    if lowest < -share * largest and lowest < -size:
-        raise ValueError(
-            f"There are significant negative eigenvalues ({-lowest / largest:g} of the maximum positive). {cause}"
-        )
-    return np.where(values < negligible * largest, 0, values)
+    return X if isinstance(kernel, Pairwise) and X.dtype.kind in "iub" else tiles.floating(X)

@@ -1,0 +1,50 @@
+"""The standard deviation σ of white noise in a data matrix, from the matrix alone.
+
+Three estimates, each blind where another sees:
+
+* :func:`from_spectrum` looks for directions without signal: σ² is the floor of the covariance's spectrum. It needs no
+  geometry, but more rows than signal directions.
+* :func:`from_differences` looks for places without signal: images and sampled signals are flat somewhere, and there
+  differences of neighbours are pure noise.
+* :func:`from_flat_patches` does so for the patches of a single image or signal, the flattest of which it finds.
+"""
+
+from __future__ import annotations
+
+from preimage.exceptions import NoiseLevelWarning, warn
+from preimage.statistics.noise_level.differences import from_differences, from_flat_patches
+from preimage.statistics.noise_level.level import NoiseLevel, checked_rows
+from preimage.statistics.noise_level.spectrum import MOST_COLUMNS, from_spectrum
+
+__all__ = ["MOST_COLUMNS", "NoiseLevel", "from_differences", "from_flat_patches", "from_spectrum", "noise_level"]
+
+
+def noise_level(X, shape: tuple[int, ...] | None = None, *, random_state: int = 0) -> NoiseLevel:
+    """The noise level of the rows of X; a :class:`NoiseLevelWarning` says so where the data cannot tell.
+
+    Parameters
+    ----------
+    X : array of shape (rows, d)
+        Data with white noise of the same σ in every entry.
+    shape : tuple, optional
+        What a row is, if it is more than a list of numbers: (height, width) of an image, (length,) of a signal. Then
+        both estimates are taken. Signal can only raise an estimate, so the lower one is used.
+    random_state : int
+        Seed of what is simulated and sampled.
+
+    Returns
+    -------
+    NoiseLevel
+    """
+    X = checked_rows(X)
+    found = from_spectrum(X, random_state=random_state)
+    if shape is not None:
+        found = _lower(found, from_differences(X, shape, random_state=random_state))
+    if found.doubt:
+        warn(f"the noise level {found.sigma:.3g} is doubtful: {found.doubt}.", NoiseLevelWarning)
+    return found
+
+
+def _lower(one: NoiseLevel, other: NoiseLevel) -> NoiseLevel:
+    """The lower of two estimates, of which only the trusted count, if there are such."""
+    return min((one, other), key=lambda level: (not level.trusted, level.sigma))

@@ -1,0 +1,47 @@
+"""What an estimate of the noise level says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+FLOOR = 0.2  # the share of directions, or of patches, that is taken to be free of signal
+
+
+@dataclass(frozen=True)
+class NoiseLevel:
+    """σ with what is known about it.
+
+    Attributes
+    ----------
+    sigma : float
+        The estimate.
+    low, high : float
+        An interval of about 95 %; its lower end also allows for signal that hides in the floor of the spectrum.
+    method : "spectrum", "differences" or "flat patches"
+        Where it comes from.
+    doubt : str
+        Why it should not be trusted; empty where nothing speaks against it.
+    """
+
+    sigma: float
+    low: float
+    high: float
+    method: str
+    doubt: str = ""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether nothing speaks against the estimate."""
+        return not self.doubt
+
+
+def checked_rows(X) -> np.ndarray:
+    """Rows in double precision; a sentence where they are no matrix of finite numbers."""
+    X = np.asarray(X)
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise ValueError("the noise level is estimated from a matrix of real numbers, one observation per row.")
+    if not np.isfinite(X).all():
+        raise ValueError("the noise level needs finite numbers: X holds NaN or infinity.")
+    return X.astype(float, copy=False)

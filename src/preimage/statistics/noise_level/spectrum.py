@@ -1,0 +1,120 @@
+"""The noise level from the floor of the covariance's spectrum."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from preimage.statistics.noise_level.level import FLOOR, NoiseLevel, checked_rows
+
+ROUNDS, DRAWS = 8, 4  # of matching the simulated spectrum
+FEW_COLUMNS = 20  # a fifth of fewer directions is too few for a floor to show
+EDGE = 2.02  # the 99 % point of the Tracy–Widom law (β = 1)
+MOST_ROWS, MOST_COLUMNS = 20_000, 512  # larger matrices are sampled: this many numbers fix σ to a fraction of 1 %
+
+
+def from_spectrum(X, *, random_state: int = 0) -> NoiseLevel:
+    """σ² as the floor of the population spectrum of the covariance.
+
+    With few rows the sample spectrum is spread (Marchenko & Pastur 1967), and signal too weak to stand out of the
+    spread raises its lower end. So the population spectrum τ is found whose sample spectra, simulated from Wishart
+    matrices, are the one observed: τₖ ← τₖ ℓₖ / E[ℓₖ | τ], from a start that is flat beyond the components that can be
+    told from noise (Kritchman & Nadler 2009). σ² is the mean of its lowest fifth. With fewer rows than columns it is
+    that start.
+
+    Trust it where a fifth of the directions is free of signal. A signal with a flat floor of its own cannot
+    be told from noise.
+    """
+    X, rng = checked_rows(X), np.random.default_rng(random_state)
+    X = _sample(X[:, np.ptp(X, axis=0) > 0], rng)  # constant columns have no noise
+    n, d = X.shape[0] - 1, X.shape[1]
+    values = _spectrum(X)
+    if not (n >= 1 and d >= 1 and values[0] > 0):
+        return NoiseLevel(0.0, 0.0, 0.0, "spectrum", "there is no variance in the data")
+    n_signal, start = _told_from_noise(values, n, d)
+    population = np.append(values[:n_signal], np.full(d - n_signal, start))
+    if n >= d:  # with fewer rows the lower end of the spectrum is not seen at all
+        population = _population(values, n, population, rng)
+    floor, half = (float(population[-max(1, round(share * d)) :].mean()) for share in (FLOOR, FLOOR / 2))
+    error = 1.5 * np.sqrt(2 / (n * max(1, FLOOR * d)) + 1 / (n * d))
+    sigma, lowest = np.sqrt(max(floor, 0)), np.sqrt(max(min(floor, 2 * half - floor), 0))
+    doubt = _doubt(n_signal, n, d, float(np.sqrt(half)), sigma)
+    return NoiseLevel(float(sigma), float(lowest * (1 - error)), float(sigma * (1 + error)), "spectrum", doubt)
+
+
+def _doubt(n_signal: int, n: int, d: int, lower: float, sigma: float) -> str:
+    if d < 8 or n < 8:
+        return f"{n + 1} rows of {d} numbers are too few to tell noise from signal"
+    if n_signal == 0:
+        return "nothing stands out of the noise, so that all variance is taken for it"
+    if n_signal > (1 - FLOOR if d >= FEW_COLUMNS else 1 / 3) * min(n, d):
+        return f"at least {n_signal} of {min(n, d)} directions hold signal, and too few are left; sigma is at most this"
+    if n < d and n_signal > max(5, 0.05 * n):
+        return f"{n + 1} rows are too few beside {d} columns to see all signal; sigma is at most this"
+    if sigma > 1.06 * lower:
+        return "the spectrum has no floor, signal reaches its end; sigma is at most this"
+    return ""
+
+
+def _spectrum(X: np.ndarray) -> np.ndarray:
+    """Nonzero eigenvalues of the covariance, descending."""
+    centred = X - X.mean(axis=0)
+    n, d = len(X) - 1, X.shape[1]
+    gram = centred.T @ centred if d <= n else centred @ centred.T
+    return np.maximum(np.linalg.eigvalsh(gram)[::-1][: min(n, d)], 0) / max(n, 1)
+
+
+def _told_from_noise(values: np.ndarray, n: int, d: int) -> tuple[int, float]:
+    """How many eigenvalues exceed what the rest would show as noise, and the variance of that rest.
+
+    Kritchman & Nadler (2009), with the largest eigenvalue's law after Johnstone (2001).
+    """
+    tails = np.cumsum(values[::-1])[::-1] * n
+    for rank, (value, tail) in enumerate(zip(values, tails, strict=True)):
+        p, m = d - rank, max(n - rank, 1)
+        variance = tail / (p * m)
+        centre = (np.sqrt(m - 0.5) + np.sqrt(p - 0.5)) ** 2
+        spread = np.sqrt(centre) * (1 / np.sqrt(m - 0.5) + 1 / np.sqrt(p - 0.5)) ** (1 / 3)
+        if n * value <= variance * (centre + EDGE * spread):
+            return rank, float(variance)
+    return len(values) - 1, float(values[-1])
+
+
+def _population(values: np.ndarray, n: int, start: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A population spectrum whose sample spectra look like the one observed, as near to the start as that allows.
+
+    It stops where the observed spectrum is as far from the mean of the simulated ones as each of them is (the
+    discrepancy principle): to go on would be to fit its sampling error.
+    """
+    population = start
+    draws = [_wishart_factor(n, len(start), rng) for _ in range(DRAWS)]  # the same ones in all rounds, which so settle
+    for _ in range(ROUNDS):
+        simulated = np.array([_sample_spectrum(factor, population, n) for factor in draws])
+        expected = np.maximum(simulated.mean(axis=0), np.finfo(float).tiny)
+        ratio, spread = values / expected, (simulated / expected).std(axis=0, ddof=1)
+        lower = slice(len(start) // 2, None)
+        if np.mean(np.square(ratio[lower] - 1)) <= (1 + 1 / DRAWS) * np.mean(np.square(spread[lower])):
+            break
+        population = isotonic_regression(population * ratio, increasing=False).x
+    return population
+
+
+def _wishart_factor(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+    """F with FFᵀ a Wishart matrix of n degrees of freedom, by Bartlett's decomposition."""
+    factor = np.tril(rng.standard_normal((d, d)), -1)
+    np.fill_diagonal(factor, np.sqrt(rng.chisquare(n - np.arange(d))))
+    return factor
+
+
+def _sample_spectrum(factor: np.ndarray, population: np.ndarray, n: int) -> np.ndarray:
+    """Eigenvalues of the sample covariance that a draw gives for a population spectrum."""
+    scaled = factor * np.sqrt(population)[:, None]
+    return np.maximum(np.linalg.eigvalsh(scaled @ scaled.T)[::-1], 0) / n
+
+
+def _sample(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    if X.shape[0] > MOST_ROWS:
+        X = X[np.sort(rng.choice(X.shape[0], MOST_ROWS, replace=False))]
+    if X.shape[1] > MOST_COLUMNS:
+        X = X[:, np.sort(rng.choice(X.shape[1], MOST_COLUMNS, replace=False))]
+    return X

@@ -3,8 +3,8 @@
     python benchmarks/denoising.py [--only PART] [--methods NAME …] [--protocols NAME …] [--seconds 100] [--quick]
                                    [--markdown] [--json FILE] [--with FILE …] [--picture FILE]
 
-protocols    the protocols of ``protocols.py``, mean SNR in dB over the test rows of three noises, and seconds of CPU
-             time to fit (choice of settings included) and to clean all test rows once. Peers choose by the true error
+protocols    those of ``preimage_papers.protocols``, mean SNR in dB over the test rows of three noises, and seconds of
+             CPU time to fit (choice of settings included) and to clean all test rows once. Peers choose by the true error
              on training rows set aside; in P5, where nothing is clean, by Stein's estimate. P2 is one model a class.
              The U-Net trains for ``--seconds`` of CPU time and the MLP for 0.3 of that, in P2 for a tenth of it a
              class; in P5 they see one draw. BM3D, a second an image, has every tenth image of one noise.
@@ -24,13 +24,13 @@ import warnings
 import denoising_filters as filters
 import numpy as np
 from denoising_peers import Task, peers, wiener
-from protocols import NAMES, load, snr
 from sklearn.datasets import load_breast_cancer, load_sample_image, load_wine
 
 from preimage import Denoiser
 from preimage.datasets import load_mitbih
 from preimage.exceptions import PreimageWarning
 from preimage.noise import GaussianNoise
+from preimage_papers.protocols import NAMES, load, snr
 
 PARTS = ("protocols", "clock", "photographs", "signals", "table")
 TITLES = dict(zip(NAMES, ("P1 σ.25", "P1 σ.5", "P1 s&p", "P2 G", "P2 s&p", "P3", "P4 ECG", "P5"), strict=True))
@@ -80,7 +80,7 @@ def measured(method, peer, protocol, draws):
             return (None,)
         middle, n_fits = time.process_time(), n_fits + 1
         fit += middle - start
-        found += [snr(clean, denoise(noisy)) for clean, noisy in tests]
+        found += [snr(clean, denoise(noisy)).mean() for clean, noisy in tests]
         apply += (time.process_time() - middle) / len(tests)
     rounds = n_fits if protocol.name == "P5" else 1
     return float(np.mean(found)), fit / rounds, apply / rounds
@@ -118,7 +118,7 @@ def clock(figures):
         start = time.perf_counter()
         denoised = ours.transform(protocol.noisy_tests[0])
         waits.append(time.perf_counter() - start)
-    figures.add("Denoiser", "P5, one noise", snr(protocol.test, denoised), fit, min(waits))
+    figures.add("Denoiser", "P5, one noise", snr(protocol.test, denoised).mean(), fit, min(waits))
 
 
 def photographs(figures):
@@ -177,7 +177,7 @@ def heartbeats(seconds):
 
 
 def _signal_snr(clean, denoised):
-    return snr(clean.reshape(1, -1), denoised.reshape(1, -1))
+    return float(snr(clean.reshape(1, -1), denoised.reshape(1, -1))[0])
 
 
 def _alone(figures, column, clean, noisy, sigma, settings, score):

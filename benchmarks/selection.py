@@ -15,7 +15,6 @@ import time
 import warnings
 
 import numpy as np
-from protocols import load, snr
 from sklearn.datasets import load_sample_images
 from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 from sklearn.feature_extraction.image import extract_patches_2d
@@ -28,6 +27,7 @@ from preimage.kernels import Gaussian, Linear, scales
 from preimage.preimages import Distance, FixedPoint
 from preimage.selection import noise_level, parallel_analysis, reconstruction_scorer, select
 from preimage.statistics.risk import Question, Sure
+from preimage_papers.protocols import load, snr
 
 PROTOCOLS = ("P1g25", "P1g50", "P3", "P4", "P5")
 NUMBERS = [4, 8, 16, 32, 64, 128, 256]
@@ -115,7 +115,7 @@ def _judged(X, grid, judges, clean, sigma, true_sigma):
 
 def _on_test(params, X, protocol):
     model = KernelPCA(random_state=0).set_params(**params).fit(X)
-    return float(np.mean([snr(protocol.test, model.denoise(noisy)) for noisy in protocol.noisy_tests[:1]]))
+    return float(snr(protocol.test, model.denoise(protocol.noisy_tests[0])).mean())
 
 
 def noise():

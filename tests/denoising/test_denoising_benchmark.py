@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from preimage.noise import GaussianNoise
+from preimage_papers.protocols import Protocol, load
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 SIGMA, D = 0.5, 8
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are 
 @pytest.fixture(scope="module", autouse=True)
 def folder():
     """The benchmarks import each other by name, as scripts of one folder do."""
-    names = ("denoising", "denoising_peers", "denoising_filters", "denoising_networks", "protocols")
+    names = ("denoising", "denoising_peers", "denoising_filters", "denoising_networks")
     sys.path.insert(0, str(FOLDER))
     yield
     sys.path.remove(str(FOLDER))
@@ -127,7 +128,7 @@ def test_kernel_ridge_on_corrupted_copies_comes_near_the_least_error(peers, test
 def test_one_task_a_class_learns_and_is_tested_on_that_class_alone(bench):
     labels = np.repeat(np.arange(10), 6)
     X = labels[:, None] + np.zeros((60, 4))
-    protocol = import_module("protocols").Protocol(
+    protocol = Protocol(
         "P2g", X, X, np.flatnonzero(np.arange(60) % 6 < 4), np.flatnonzero(np.arange(60) % 6 >= 4), (2, 2),
         GaussianNoise(0.1), labels, labels,
     )  # fmt: skip
@@ -139,7 +140,7 @@ def test_one_task_a_class_learns_and_is_tested_on_that_class_alone(bench):
 
 
 def test_the_noisy_input_is_measured_as_it_is(bench, peers):
-    protocol = import_module("protocols").load("P3")
+    protocol = load("P3")
     value, *_ = bench.measured("noisy input", lambda task: lambda Y: Y, protocol, 1)
     power = np.mean(10 * np.log10(np.square(protocol.test).sum(axis=1) / (64 * 0.25**2)))
     assert abs(value - power) < 0.15

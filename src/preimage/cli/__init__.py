@@ -49,9 +49,8 @@ def _absent(name: str) -> click.Command:
     def refuse() -> None:
         raise click.ClickException(f'{name} comes in a package of its own: pip install "{ELSEWHERE[name][0]}".')
 
-    return click.Command(
-        name, callback=refuse, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
-    )
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return click.Command(name, callback=refuse, context_settings=anything, add_help_option=False)
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

@@ -32,7 +32,9 @@ def usps_models(reading: str, seed: int, n_train: int, n_test: int, n_components
     """Test digits, linear PCA and kernel PCA of the training digits."""
     from sklearn.decomposition import PCA
 
-    train, test = (2 * X - 1 for X in digits_of_every_class(n_train, n_test, np.random.default_rng(seed)))
+    train, test = (
+        2.0 * part.X.astype(float) - 1 for part in digits_of_every_class(n_train, n_test, np.random.default_rng(seed))
+    )
     if reading == "smoothed":
         train, test = smoothed(train), smoothed(test)
     variance = float(train.var(axis=0).mean())

@@ -4,7 +4,7 @@
                                    [--markdown] [--json FILE] [--with FILE …] [--picture FILE]
 
 protocols    those of ``preimage_papers.protocols``, mean SNR in dB over the test rows of three noises, and seconds of
-             CPU time to fit (choice of settings included) and to clean all test rows once. Peers choose by the true error
+             CPU to fit (choice of settings included) and to clean all test rows once. Peers choose by the true error
              on training rows set aside; in P5, where nothing is clean, by Stein's estimate. P2 is one model a class.
              The U-Net trains for ``--seconds`` of CPU time and the MLP for 0.3 of that, in P2 for a tenth of it a
              class; in P5 they see one draw. BM3D, a second an image, has every tenth image of one noise.

@@ -1,10 +1,13 @@
 """`fit` and `denoise`, traced: a call on its way down never comes back to a room that it has left."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
 import pytest
+
+import preimage
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "trace.py"
 
@@ -42,3 +45,16 @@ def test_a_call_that_comes_back_is_found(trace):
     )
     tracer = trace.traced(lambda: names["start"](names["low"]))
     assert dict(tracer.returns) == {"eigen → gram → eigen (high)": 1}
+
+
+def test_the_functions_in_the_picture_of_the_data_flows_exist():
+    text = (SCRIPT.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (picture,) = re.findall(r"^```\n(fit .*?)^```$", text, re.MULTILINE | re.DOTALL)
+    names = re.findall(r"[a-z_]+(?:\.\w+)+", picture)
+    assert len(names) >= 12
+    for name in names:
+        found = preimage
+        for number, part in enumerate(parts := name.split("."), 1):
+            if not hasattr(found, part):
+                importlib.import_module(".".join(["preimage", *parts[:number]]))
+            found = getattr(found, part)

@@ -3,9 +3,9 @@
     python benchmarks/digits.py [--seed 0] [--json]
 
 Clean examples: 1000 clean digits to train on, 200 noisy ones (σ = 0.3) to test on. Linear PCA and scikit-learn's
-KernelPCA have the settings with the least true error on 200 other digits. Ours have the least Stein estimate on the
-same digits with noise, which needs no clean one; methods of one kind share settings. `Learned` and `Denoiser` are not
-tuned.
+KernelPCA have the settings with the least true error on 200 validation digits. Ours have the least Stein estimate on
+the same digits with noise, which needs no clean one; methods of one kind share settings. `Learned` and `Denoiser` are
+not tuned.
 
 Noisy only: 800 noisy digits, the 200 tested ones among them. Linear PCA and scikit-learn's KernelPCA have the settings
 with the least true error on the tested digits, which no user could know; `select` and `Denoiser` have their defaults.

@@ -1,12 +1,12 @@
-"""What the choices made for the user are worth: the table of what must hold, measured.
+"""How good the automatic choices of settings are.
 
     python benchmarks/selection.py [choice] [noise] [components] [speed] [--json FILE]
 
-choice      settings chosen without clean data beside those chosen with clean validation data, and Stein's estimate
-            beside the true error over the whole grid
+choice      settings chosen without clean data and with clean validation rows, and Stein's estimate compared with the
+            true error over the whole grid
 noise       the noise level estimated from noisy rows
 components  parallel analysis on planted numbers of components, and its false positives
-speed       the search beside scikit-learn's GridSearchCV over the same grid
+speed       the search compared with scikit-learn's GridSearchCV over the same grid
 """
 
 import argparse
@@ -59,7 +59,7 @@ class Witness(Sure):
 def choice():
     """One line a protocol and method."""
     report = {}
-    print(f"{'':24}{'SNR, settings chosen':>28}{'':10}| SURE beside the true error, σ known")
+    print(f"{'':24}{'SNR, settings chosen':>28}{'':10}| SURE and the true error, σ known")
     print(f"{'':24}{'with clean data':>16}{'without':>12}{'loss':>8}  | correlation, worst and median error")
     for name in PROTOCOLS:
         protocol = load(name)

@@ -103,15 +103,15 @@ def test_linear_pca_keeps_the_directions_that_exceed_the_noise(peers, test_rows)
 
 def test_judged_without_clean_rows_a_map_has_its_true_error(peers):
     blind, told = blind_task(peers, 8000), clean_task(peers, n=8000)
-    peers.JUDGES, before = 8000, peers.JUDGES
+    peers.N_VALIDATION, before = 8000, peers.N_VALIDATION
     try:
         for factor in (0.3, 0.8):
-            seen, true = (task.judge(lambda Y, factor=factor: 3 + factor * (Y - 3)) for task in (blind, told))
+            seen, true = (task.risk(lambda Y, factor=factor: 3 + factor * (Y - 3)) for task in (blind, told))
             exact = float(np.mean(factor**2 * SIGMA**2 + (1 - factor) ** 2 * VARIANCES))
             assert abs(true / exact - 1) < 0.1
             assert abs(seen / exact - 1) < 0.15
     finally:
-        peers.JUDGES = before
+        peers.N_VALIDATION = before
 
 
 def test_peers_that_need_clean_rows_refuse_noisy_ones(peers):
@@ -135,7 +135,7 @@ def test_one_task_a_class_learns_and_is_tested_on_that_class_alone(bench):
     tasks = list(bench.tasks(protocol, draws=2, every=1))
     assert [len(tests) for _, tests in tasks] == [2] * 10
     for digit, (task, tests) in enumerate(tasks):
-        assert np.all(task.train == digit) and np.array_equal(task.judging, [4, 5])
+        assert np.all(task.train == digit) and np.array_equal(task.validation, [4, 5])
         assert all(np.all(clean == digit) and len(dirty) == 6 for clean, dirty in tests)
 
 

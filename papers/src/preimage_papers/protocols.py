@@ -1,8 +1,8 @@
 """Protocols of papers and benchmarks: which rows train, which are tested, with what noise, and how errors are measured.
 
 P1 is USPS digits pooled (σ = .25, σ = .5, salt and pepper), P2 the same digits one class at a time with noise clipped
-to the pixels' range, P3 scikit-learn's digits, P4 heartbeats at 6 dB, P5 is P1 at σ = .25 with nothing clean to train
-on.
+to the pixels' range, P3 scikit-learn's digits, P4 heartbeats at 6 dB, P5 is P1 at σ = .25 with noisy rows
+only to train on.
 
     protocol = load("P1g25")
     tune on protocol.train; report the mean of snr(protocol.test, denoised) over protocol.noisy_tests
@@ -86,11 +86,11 @@ def digits(n_train: int, n_test: int, rng: np.random.Generator) -> tuple[np.ndar
     return train, test
 
 
-# Components chosen with the clean rows at hand.
+# Components chosen by the clean rows.
 
 
 def oracle_codes(codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Codes cut at each row's best q, known only with the clean row y at hand (Kwok & Tsang 2003, §4.1).
+    """Codes cut at each row's best q, known only from the clean row y (Kwok & Tsang 2003, §4.1).
 
     ‖P_qφ(x) − φ(y)‖² = const + Σ_{k≤q} (β_k(x)² − 2β_k(x)β_k(y)), so that one cumulative sum tells the q of least
     distance. The same holds for linear PCA in input space.

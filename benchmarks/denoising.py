@@ -1,17 +1,17 @@
-"""How much noise everybody removes: ``Denoiser`` beside what a user could install.
+"""How much noise is removed by ``Denoiser`` and by other methods that a user could install.
 
     python benchmarks/denoising.py [--only PART] [--methods NAME …] [--protocols NAME …] [--seconds 100] [--quick]
                                    [--markdown] [--json FILE] [--with FILE …] [--picture FILE]
 
-protocols    the protocols of ``protocols.py``, mean SNR in dB over the test rows of three noises, and seconds of CPU
-             time to fit (choice of settings included) and to clean all test rows once. Peers choose by the true error
-             on training rows set aside; in P5, where nothing is clean, by Stein's estimate. P2 is one model a class.
-             The U-Net trains for ``--seconds`` of CPU time and the MLP for 0.3 of that, in P2 for a tenth of it a
-             class; in P5 they see one draw. BM3D, a second an image, has every tenth image of one noise.
-clock        P5 by the clock on the wall: the fit, and the least of three times to clean its 500 test rows.
-photographs  scikit-learn's two, alone. Peers are told σ, and each has that of a few settings with the least true error.
-signals      a minute and half a minute of joined heartbeats, alone, and peers as for photographs.
-table        tables of scikit-learn, standardised, alone.
+protocols    those of ``preimage_papers.protocols``, mean SNR in dB over the test rows of three noises, and seconds of
+             CPU to fit (choice of settings included) and to clean all test rows once. Peers choose by the true error
+             on validation rows; in P5, where all rows are noisy, by Stein's estimate. P2 is one model per class.
+             The U-Net trains for ``--seconds`` of CPU time and the MLP for 0.3 of that, in P2 for a tenth of it
+             per class; in P5 they see one draw. BM3D, a second per image, has every tenth image of one noise.
+clock        P5 in wall-clock time: the fit, and the least of three times to clean its 500 test rows.
+photographs  scikit-learn's two, each alone. Peers are given σ, and the best of a few settings by the true error.
+signals      a minute and half a minute of joined heartbeats, each alone, and peers as for photographs.
+table        tables of scikit-learn, standardised, each alone.
 
 A full run takes hours; parts of it can be run one by one with ``--json`` and shown together with ``--with``.
 """
@@ -24,7 +24,6 @@ import warnings
 import denoising_filters as filters
 import numpy as np
 from denoising_peers import Task, peers, wiener
-from protocols import NAMES, load, snr
 from sklearn.datasets import load_breast_cancer, load_sample_image, load_wine
 
 from preimage import Denoiser
@@ -32,6 +31,7 @@ from preimage.datasets import load_mitbih
 from preimage.exceptions import PreimageWarning
 from preimage.noise import GaussianNoise
 from preimage.statistics import metrics
+from preimage_papers.protocols import NAMES, load, snr
 
 PARTS = ("protocols", "clock", "photographs", "signals", "table")
 TITLES = dict(zip(NAMES, ("P1 σ.25", "P1 σ.5", "P1 s&p", "P2 G", "P2 s&p", "P3", "P4 ECG", "P5"), strict=True))
@@ -81,7 +81,7 @@ def measured(method, peer, protocol, draws):
             return (None,)
         middle, n_fits = time.process_time(), n_fits + 1
         fit += middle - start
-        found += [snr(clean, denoise(noisy)) for clean, noisy in tests]
+        found += [snr(clean, denoise(noisy)).mean() for clean, noisy in tests]
         apply += (time.process_time() - middle) / len(tests)
     rounds = n_fits if protocol.name == "P5" else 1
     return float(np.mean(found)), fit / rounds, apply / rounds
@@ -95,7 +95,7 @@ def reduced(method, protocol, draws):
 
 
 def tasks(protocol, draws, every):
-    """Tasks with their tests, pairs of clean and noisy rows: one task, one a class in P2, one a draw in P5."""
+    """Tasks with their tests, pairs of clean and noisy rows: one task, one per class in P2, one per draw in P5."""
     tested = np.arange(0, len(protocol.test), every)
     if protocol.name == "P5":
         for noisy, test in list(zip(protocol.noisy_trains, protocol.noisy_tests, strict=True))[:draws]:
@@ -105,8 +105,8 @@ def tasks(protocol, draws, every):
     for digit in range(10) if by_class else [None]:
         own = protocol.train_labels == digit if by_class else np.ones(len(protocol.train), bool)
         rows = tested[protocol.test_labels[tested] == digit] if by_class else tested
-        judging = np.flatnonzero(np.isin(np.flatnonzero(own), protocol.val))
-        task = Task(protocol.train[own], judging, protocol.noise, protocol.shape, share=0.1 if by_class else 1)
+        validation = np.flatnonzero(np.isin(np.flatnonzero(own), protocol.val))
+        task = Task(protocol.train[own], validation, protocol.noise, protocol.shape, share=0.1 if by_class else 1)
         yield task, [(protocol.test[rows], noisy[rows]) for noisy in protocol.noisy_tests[:draws]]
 
 
@@ -119,7 +119,7 @@ def clock(figures):
         start = time.perf_counter()
         denoised = ours.transform(protocol.noisy_tests[0])
         waits.append(time.perf_counter() - start)
-    figures.add("Denoiser", "P5, one noise", snr(protocol.test, denoised), fit, min(waits))
+    figures.add("Denoiser", "P5, one noise", snr(protocol.test, denoised).mean(), fit, min(waits))
 
 
 def photographs(figures):
@@ -178,7 +178,7 @@ def heartbeats(seconds):
 
 
 def _signal_snr(clean, denoised):
-    return snr(clean.reshape(1, -1), denoised.reshape(1, -1))
+    return float(snr(clean.reshape(1, -1), denoised.reshape(1, -1))[0])
 
 
 def _alone(figures, column, clean, noisy, sigma, settings, score):
@@ -232,9 +232,9 @@ def _best_pca(noisy, clean):
 TABLE_METHODS = {
     "noisy input": lambda noisy, clean: noisy,
     "linear PCA, oracle": _best_pca,
-    "linear Wiener filter, told σ": _wiener,
+    "linear Wiener filter, σ given": _wiener,
     "Denoiser": lambda noisy, clean: Denoiser(random_state=0).fit_transform(noisy),
-    "Denoiser, told σ": lambda noisy, clean: Denoiser(noise=TABLE_SIGMA, random_state=0).fit_transform(noisy),
+    "Denoiser, σ given": lambda noisy, clean: Denoiser(noise=TABLE_SIGMA, random_state=0).fit_transform(noisy),
 }
 
 

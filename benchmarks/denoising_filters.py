@@ -1,7 +1,7 @@
 """Filters that a user could install, for single images and signals: each a function of (noisy, σ, one setting).
 
-``SETTINGS`` are what a filter may choose among. ``oracle`` takes the one with the least true error, which no user could
-know: a help for the filters, not for us.
+``oracle`` chooses among its ``SETTINGS`` the one with the least true error, which no user could know: it favours the
+filters, not us.
 """
 
 from importlib.util import find_spec

@@ -1,7 +1,7 @@
 """Networks for the table of denoisers, trained for a stated number of CPU seconds; they need torch.
 
-With clean rows the loss is the squared error on rows that are corrupted anew in every batch; with noisy rows alone it
-is Stein's estimate of that error. Of the states of a training the one with the least error on rows set aside is kept.
+With clean rows the loss is the squared error on rows that are corrupted anew in every batch; with noisy rows only it
+is Stein's estimate of that error. The state with the least error on validation rows is kept.
 """
 
 import copy
@@ -61,7 +61,7 @@ def _trained(network, task, seconds, shape):
     import torch
 
     torch.manual_seed(0)
-    rng, rows = np.random.default_rng(0), task.teaching
+    rng, rows = np.random.default_rng(0), task.training
     offset, scale = float(rows.mean()), float(rows.std())
     steps = torch.optim.Adam(network.parameters(), lr=RATE)
     start, best, kept, looks = time.process_time(), np.inf, None, 0
@@ -86,10 +86,10 @@ def _trained(network, task, seconds, shape):
         loss.backward()
         steps.step()
         if spent * LOOKS > looks + 1:
-            looks, error = looks + 1, task.judge(denoise)
+            looks, error = looks + 1, task.risk(denoise)
             if error < best:
                 best, kept = error, copy.deepcopy(network.state_dict())
-    if kept is not None and best < task.judge(denoise):
+    if kept is not None and best < task.risk(denoise):
         network.load_state_dict(kept)
     return denoise
 

@@ -1,8 +1,8 @@
 """What the table of denoisers compares: peers, each a function from a task to a function from noisy rows to clean ones.
 
-A peer learns from ``task.train`` alone, and chooses its settings by ``task.best``: by the true error on rows that were
-set aside and corrupted, or, where nothing is clean, by Stein's estimate on noisy rows set aside. It returns None where
-it cannot do the task.
+A peer trains on ``task.train`` alone, and chooses its settings by ``task.best``: by the true error on corrupted
+validation rows, or, where all rows are noisy, by Stein's estimate on noisy validation rows. It returns None for tasks
+that it cannot do.
 """
 
 from collections.abc import Callable
@@ -24,34 +24,34 @@ from preimage.statistics.noise_level import noise_level
 from preimage.statistics.risk import Sure
 
 Denoise = Callable[[np.ndarray], np.ndarray]
-JUDGES = 200  # rows that settings are chosen on, at most
+N_VALIDATION = 200  # rows that settings are chosen on, at most
 COPIES = 6000  # corrupted rows that a regression learns from, about
 FACTORS = (1.0, 2**0.5, 2.0, 2**1.5)  # of Kwok & Tsang's length scale
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rows to learn from, which of them judge, and the noise to remove.
+    """Rows to train on, which of them are validation rows, and the noise to remove.
 
     ``train`` is clean unless ``blind``; then the noise is Gaussian with the σ estimated from ``train``.
     """
 
     train: np.ndarray
-    judging: np.ndarray
+    validation: np.ndarray
     noise: NoiseLaw
     shape: tuple[int, ...]
     blind: bool = False
     share: float = 1.0  # of the time that networks may take
 
     @classmethod
-    def from_noisy(cls, rows, judging, shape):
+    def from_noisy(cls, rows, validation, shape):
         """The task with noisy rows alone."""
-        return cls(rows, judging, GaussianNoise(noise_level(rows, shape).sigma), shape, blind=True)
+        return cls(rows, validation, GaussianNoise(noise_level(rows, shape).sigma), shape, blind=True)
 
     @property
-    def teaching(self):
-        """The rows that do not judge."""
-        return np.delete(self.train, self.judging, axis=0)
+    def training(self):
+        """The rows that are not validation rows."""
+        return np.delete(self.train, self.validation, axis=0)
 
     @cached_property
     def sigma(self):
@@ -65,9 +65,9 @@ class Task:
         again = np.tile(rows, (max(1, round(COPIES / len(rows))), 1))
         return self.noise(again, np.random.default_rng(seed)), again
 
-    def judge(self, denoise: Denoise) -> float:
+    def risk(self, denoise: Denoise) -> float:
         """The mean squared error of an entry on rows set aside, or Stein's estimate of it."""
-        rows, rng = self.train[self.judging[:: -(-len(self.judging) // JUDGES)]], np.random.default_rng(77)
+        rows, rng = self.train[self.validation[:: -(-len(self.validation) // N_VALIDATION)]], np.random.default_rng(77)
         if not self.blind:
             return float(np.square(denoise(self.noise(rows, rng)) - rows).mean())
         question = Sure(self.sigma).ask(rows, rng)
@@ -75,10 +75,10 @@ class Task:
 
     def best(self, make: Callable[..., Denoise], settings) -> Denoise:
         """``make(rows, *setting)`` with the setting of least error, on all rows."""
-        rows, settings = self.teaching, list(settings)
+        rows, settings = self.training, list(settings)
         chosen = settings[0]
         if len(settings) > 1:
-            chosen = min(settings, key=lambda setting: self.judge(make(rows, *setting)))
+            chosen = min(settings, key=lambda setting: self.risk(make(rows, *setting)))
         return make(self.train, *chosen)
 
 
@@ -92,7 +92,7 @@ def linear_pca(task):
         kept = axes[len(rows)][:n_components]
         return lambda noisy: mean + (noisy - mean) @ kept.T @ kept
 
-    most = min(task.teaching.shape)
+    most = min(task.training.shape)
     return task.best(make, [(q,) for q in sorted({int(q) for q in np.geomspace(1, most, 40)})])
 
 
@@ -117,7 +117,7 @@ def wiener(task):
 def scikit_kernel_pca(task):
     from sklearn.decomposition import KernelPCA as Scikit
 
-    base = scales.length_scale(task.teaching, "mean")
+    base = scales.length_scale(task.training, "mean")
 
     def make(rows, factor, n_components, alpha):
         gamma = 1 / (2 * (factor * base) ** 2)
@@ -138,7 +138,7 @@ def scikit_kernel_pca(task):
 
 def kernel_pca(task, way_back):
     """Our kernel PCA; numbers of components share a decomposition."""
-    base, most = scales.length_scale(task.teaching, "mean"), min(1000, len(task.teaching) - 1)
+    base, most = scales.length_scale(task.training, "mean"), min(1000, len(task.training) - 1)
     fitted = {}
 
     def make(rows, factor, n_components):
@@ -154,7 +154,7 @@ def kernel_pca(task, way_back):
 def learned(task):
     if task.blind:
         return None
-    base = scales.length_scale(task.teaching, "mean")
+    base = scales.length_scale(task.training, "mean")
 
     def make(rows, factor, n_components):
         way_back = Learned(noise=task.noise)
@@ -169,7 +169,7 @@ def kernel_ridge(task):
         return None
     from sklearn.kernel_ridge import KernelRidge
 
-    base = scales.length_scale(task.noise(task.teaching, np.random.default_rng(0)), "mean")
+    base = scales.length_scale(task.noise(task.training, np.random.default_rng(0)), "mean")
 
     def make(rows, factor, alpha):
         noisy, clean = task.corrupted(rows)
@@ -205,7 +205,7 @@ def mixture(task):
         spectra = [eigh(covariance + shift * np.eye(rows.shape[1])) for covariance in found.covariances_]
         return partial(_posterior_mean, found.weights_, found.means_, spectra, sigma)
 
-    numbers = [k for k in (1, 3, 8, 20, 40) if 40 * k <= len(task.teaching)][-2:]
+    numbers = [k for k in (1, 3, 8, 20, 40) if 40 * k <= len(task.training)][-2:]
     return _quiet(task.best)(lambda *how: _compose(make(*how), slope, offset), product(numbers, (0.003, 0.03)))
 
 

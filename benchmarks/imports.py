@@ -1,4 +1,4 @@
-"""What it costs to start: `import preimage` beside `import sklearn`, and `preimage --help`.
+"""Start-up time: `import preimage` compared with `import sklearn`, and `preimage --help`.
 
     python benchmarks/imports.py [--json]
 

@@ -1,8 +1,8 @@
-"""Filling gaps in USPS digits: ``KernelPCA.impute`` beside scikit-learn's imputers, error on the missing pixels.
+"""Missing pixels of USPS digits: the error of ``KernelPCA.impute`` and of scikit-learn's imputers.
 
-3000 complete training images, 500 test images with pixels missing at random. Everybody is fitted on the same rows;
+3000 complete training images, 500 test images with pixels missing at random. All methods are fitted on the same rows;
 scikit-learn's iterative imputer, which learns little from complete rows, is also shown fitted on the same rows with
-gaps of the same rate. Our kernel's scale and number of components are chosen on 300 held-out training images.
+the same share of missing values. Our length scale and number of components are chosen on 300 validation images.
 
     python benchmarks/imputation.py [--test 500] [--json FILE]
 """
@@ -36,7 +36,7 @@ def error(filled, clean, gappy):
 
 
 def choose(train, rate):
-    """The model with the least error on the gaps of held-out training rows, fitted again on all of them."""
+    """The model with the least error at the missing values of validation rows, fitted again on all rows."""
     fit, held = train[:-300], train[-300:]
     gappy = with_gaps(held, rate, seed=7)
     base = length_scale(fit, "median")
@@ -46,13 +46,13 @@ def choose(train, rate):
 
 
 def imputers(train, rate):
-    """Functions that fit, each giving a function from rows with gaps to rows without."""
+    """Functions that fit, each returning a function that fills in missing values."""
     holey = with_gaps(train, rate, seed=8)
     return {
         "mean": lambda: SimpleImputer().fit(train).transform,
         "k nearest neighbours": lambda: KNNImputer(n_neighbors=10, weights="distance").fit(train).transform,
         "iterative, complete rows": lambda: IterativeImputer(random_state=0).fit(train).transform,
-        "iterative, rows with gaps": lambda: IterativeImputer(random_state=0).fit(holey).transform,
+        "iterative, rows with missing values": lambda: IterativeImputer(random_state=0).fit(holey).transform,
         "KernelPCA.impute": lambda: choose(train, rate),
     }
 

@@ -1,9 +1,9 @@
-"""Invertible kernel PCA beside kernel PCA with a learned way back and linear PCA: the settings of Gedon et al. 2023.
+"""Invertible kernel PCA, kernel PCA with a learned inverse map and linear PCA, with the settings of Gedon et al. 2023.
 
-* ``decode``: USPS digits 3 and 8, 30 components, σ = 0.3: a code decoded alone beside an input filtered with bypass;
+* ``decode``: USPS digits 3 and 8, 30 components, σ = 0.3: a code decoded alone, and an input filtered with bypass;
 * ``s-curve``: mean squared error against the number of components, for 50 and 500 features, over seeds;
 * ``usps``: 1000 / 400 images, σ = 0.5, 30 000 features: error against the ridge, time and peak memory;
-* ``ecg``: three recordings, 70 / 30 splits, the constant mean beat beside every method;
+* ``ecg``: three recordings, 70 / 30 splits, every method and the constant mean beat;
 * ``stack``: the S-curve by two such maps, one on the codes of the other.
 
     python benchmarks/invertible.py [decode] [s-curve] [usps] [ecg] [stack] [--seeds 20] [--json FILE]
@@ -67,7 +67,7 @@ def s_curves(seeds):
 
 
 def usps_ridges(seeds):
-    """The paper's USPS setting: error over ridges and components, linear PCA and the learned map beside it."""
+    """The paper's USPS setting: error over ridges and components, with linear PCA and the learned inverse map."""
     usps, rng = load_usps(), np.random.default_rng(0)
     order, tests = rng.permutation(len(usps.train.X)), rng.permutation(len(usps.test.X))
     train = usps.train.X[order[:1000]].astype(float)

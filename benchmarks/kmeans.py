@@ -1,4 +1,4 @@
-"""Kernel k-means on 3000 USPS digits beside other clusterings, in one run.
+"""Kernel k-means and other clusterings of 3000 USPS digits, in one run.
 
 Normalised mutual information with the digits' labels, and time, for kernel k-means (exact and on 500 landmarks) with
 the Gaussian of Kwok & Tsang (2003, §4.2) and wider ones, scikit-learn's KMeans and SpectralClustering, and kernlab's

@@ -1,9 +1,9 @@
-"""USPS denoising by Kwok & Tsang's protocol: every way back beside the baselines, mean SNR in dB.
+"""USPS denoising by Kwok & Tsang's protocol: every pre-image method and the baselines, mean SNR in dB.
 
-One model a digit, 300 training images each, 100 test images a digit, pixels in [0, 1], noise clipped to that range,
+One model per digit, 300 training and 100 test images each, pixels in [0, 1], noise clipped to that range,
 Kwok & Tsang's bandwidth and, for kernel PCA, their oracle number of components: for each image the q that brings the
-projection nearest to the clean image in feature space. Linear PCA gets the same favour in input space. The regression
-methods are told the noise law; scikit-learn's and the plain kernel ridge regression choose their settings on the last
+projection nearest to the clean image in feature space. Linear PCA has the same oracle in input space. The regression
+methods are given the noise law; scikit-learn's and the plain kernel ridge regression choose their settings on the last
 50 training images of a digit.
 
     python benchmarks/kwok_tsang.py [--seeds 3] [--test 100] [--json FILE]
@@ -151,7 +151,7 @@ def main():
     print(f"{'mean SNR, dB':32}" + "".join(f"{noise:>16}" for noise in NOISES))
     for name, row in table.items():
         print(f"{name:32}" + "".join(f"{np.mean(row[n]):9.2f} ± {np.std(row[n]):.2f}" for n in NOISES))
-    print(f"{options.seeds} noise seeds, {options.test} test images a digit, {time.perf_counter() - start:.0f} s")
+    print(f"{options.seeds} noise seeds, {options.test} test images per digit, {time.perf_counter() - start:.0f} s")
     if options.json:
         with open(options.json, "w") as file:
             json.dump(table, file, indent=1)

@@ -1,4 +1,4 @@
-"""Peak memory of a fit and of a transform, ours beside scikit-learn's, each in a fresh process.
+"""Peak memory of a fit and of a transform, ours and scikit-learn's, each in a fresh process.
 
     python benchmarks/memory.py [--json] [--rows 6000]
 

@@ -1,4 +1,4 @@
-"""How long each way back takes beside scikit-learn's ``inverse_transform``, in one run.
+"""Time of each pre-image method relative to scikit-learn's ``inverse_transform``, in one run.
 
 3000 training points in 256 dimensions, 64 components, 2000 targets; best of several alternating repeats. Ratios are to
 scikit-learn's time on the same model. USPS digits where they are found, else random points of a curved surface.

@@ -1,9 +1,9 @@
-"""What compression costs and wins, on USPS digits in one run.
+"""What compression costs and gains, on USPS digits in one run.
 
 Kernel PCA of 3000 digits with 32 components, compressed to 300 points: the relative error of the codes of the 2007 test
 digits, and the time of ``transform`` before and after. An SVC on all 7291 digits, tuned by cross-validation, compressed
-to a tenth of its support vectors: test accuracy, and the time of prediction beside ``SVC.predict`` and beside its own
-expansion uncompressed. Times are the best of several repeats that take turns.
+to a tenth of its support vectors: test accuracy, and the time of prediction compared with ``SVC.predict`` and with its
+own uncompressed expansion. Times are the best of several alternating repeats.
 
     python benchmarks/reduced_sets.py [--repeats 30] [--json FILE] [--picture FILE]
 """

@@ -1,11 +1,11 @@
-"""Cost of kernel PCA against the number of rows, beside its peers: time, memory, accuracy.
+"""Time, memory and accuracy of kernel PCA and its peers against the number of rows.
 
     python benchmarks/scale.py [--only exact solvers transform landmarks growth] [--full] [--json FILE] [--plot FILE]
 
-Times are the best of three, alternating between the methods in one process, with memory at hand (``seconds``) or as the
-system gives it (``untouched``: a host may have taken back what lay idle); memory is the rise of the peak in a fresh
+Times are the best of three, alternating between the methods in one process, with warm memory (``seconds``) or cold
+memory (``untouched``: a host may have reclaimed what was not used); memory is the rise of the peak in a fresh
 process (Linux). ``--full`` adds MNIST 60 000 exact (minutes) and a million rows from a file. Peers that are not
-installed are skipped with a line. MNIST and USPS are found as `preimage.datasets` finds them.
+installed are skipped with a note. MNIST and USPS are found as `preimage.datasets` finds them.
 """
 
 import argparse
@@ -114,7 +114,7 @@ def _centre(v):
 
 
 def race(methods, repeats=3, touched=True):
-    """Best seconds of each function and its rows, taken in turns, and its last result; with memory at hand, or not."""
+    """Best seconds of each function and its rows, taken in turns, and its last result; with warm or cold memory."""
     best, models = dict.fromkeys(methods, np.inf), {}
     for _ in range(repeats):
         for name, (fit, rows) in methods.items():

@@ -1,12 +1,12 @@
-"""What the choices made for the user are worth: the table of what must hold, measured.
+"""How good the automatic choices of settings are.
 
     python benchmarks/selection.py [choice] [noise] [components] [speed] [--json FILE]
 
-choice      settings chosen without clean data beside those chosen with clean validation data, and Stein's estimate
-            beside the true error over the whole grid
+choice      settings chosen without clean data and with clean validation rows, and Stein's estimate compared with the
+            true error over the whole grid
 noise       the noise level estimated from noisy rows
 components  parallel analysis on planted numbers of components, and its false positives
-speed       the search beside scikit-learn's GridSearchCV over the same grid
+speed       the search compared with scikit-learn's GridSearchCV over the same grid
 """
 
 import argparse
@@ -15,7 +15,6 @@ import time
 import warnings
 
 import numpy as np
-from protocols import load, snr
 from sklearn.datasets import load_sample_images
 from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 from sklearn.feature_extraction.image import extract_patches_2d
@@ -28,6 +27,7 @@ from preimage.kernels import Gaussian, Linear, scales
 from preimage.preimages import Distance, FixedPoint
 from preimage.selection import noise_level, parallel_analysis, reconstruction_scorer, select
 from preimage.statistics.risk import RiskQuery, Sure
+from preimage_papers.protocols import load, snr
 
 PROTOCOLS = ("P1g25", "P1g50", "P3", "P4", "P5")
 NUMBERS = [4, 8, 16, 32, 64, 128, 256]
@@ -59,7 +59,7 @@ class Witness(Sure):
 def choice():
     """One line a protocol and method."""
     report = {}
-    print(f"{'':24}{'SNR, settings chosen':>28}{'':10}| SURE beside the true error, σ known")
+    print(f"{'':24}{'SNR, settings chosen':>28}{'':10}| SURE and the true error, σ known")
     print(f"{'':24}{'with clean data':>16}{'without':>12}{'loss':>8}  | correlation, worst and median error")
     for name in PROTOCOLS:
         protocol = load(name)
@@ -115,7 +115,7 @@ def _judged(X, grid, judges, clean, sigma, true_sigma):
 
 def _on_test(params, X, protocol):
     model = KernelPCA(random_state=0).set_params(**params).fit(X)
-    return float(np.mean([snr(protocol.test, model.denoise(noisy)) for noisy in protocol.noisy_tests[:1]]))
+    return float(snr(protocol.test, model.denoise(protocol.noisy_tests[0])).mean())
 
 
 def noise():

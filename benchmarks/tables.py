@@ -1,7 +1,7 @@
-"""Tables with noise and with gaps: ``KernelPCA`` as it comes, beside linear PCA and scikit-learn's IterativeImputer.
+"""Tables with noise or missing values: ``KernelPCA`` by default, linear PCA and scikit-learn's IterativeImputer.
 
 Columns are standardised by the training rows, 70 % of a table (of at most ``--rows`` of its rows, drawn at random). All
-methods are fitted on these clean, complete rows and judged on the others, with noise of 0.3 and 0.5 standard deviations
+methods are fitted on these clean, complete rows and tested on the others, with noise of 0.3 and 0.5 standard deviations
 or with 10 % and 30 % of the entries missing; means over several splits. Linear and kernel PCA choose their number of
 components in the same way: three-fold cross-validation on the training rows, corrupted as the test rows are.
 

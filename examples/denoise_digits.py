@@ -1,4 +1,4 @@
-"""Noisy digits, with clean examples to learn from and with none.
+"""Noisy digits, denoised with clean examples and without.
 
 python examples/denoise_digits.py [--picture FILE]
 """
@@ -21,30 +21,30 @@ def main(picture=None):
     train, clean = images[:1000], images[1000:1200]
     noisy = GaussianNoise(SIGMA)(clean, np.random.default_rng(1))
 
-    # Linear PCA with twelve components, the best number for it here.
+    # Linear PCA with twelve components, its best number here.
     pca = PCA(12).fit(train)
     linear = pca.inverse_transform(pca.transform(noisy))
 
-    # Kernel PCA: project, then ask which image has that projection.
+    # Kernel PCA: project, then find the pre-image of the projection.
     kpca = KernelPCA(256, kernel=Gaussian(1.53), preimage="fixed_point").fit(train)
-    taught = kpca.denoise(noisy)
+    denoised = kpca.denoise(noisy)
 
-    # The noisy digits alone, with nothing to set.
-    pile = np.vstack([noisy, GaussianNoise(SIGMA)(train[:600], np.random.default_rng(2))])
+    # Noisy digits only, without settings.
+    noisy_only = np.vstack([noisy, GaussianNoise(SIGMA)(train[:600], np.random.default_rng(2))])
     denoiser = Denoiser(geometry=(8, 8), random_state=0)
-    alone = denoiser.fit_transform(pile)[: len(noisy)]
+    alone = denoiser.fit_transform(noisy_only)[: len(noisy)]
 
     print(f"noisy input            {snr(clean, noisy):6.2f} dB")
     print(f"linear PCA             {snr(clean, linear):6.2f} dB")
-    print(f"kernel PCA             {snr(clean, taught):6.2f} dB")
-    print(f"nothing clean at all   {snr(clean, alone):6.2f} dB")
+    print(f"kernel PCA             {snr(clean, denoised):6.2f} dB")
+    print(f"noisy digits only      {snr(clean, alone):6.2f} dB")
     print(f"noise level found      {denoiser.noise_.sigma:6.3f}")
     if picture:
-        draw({"clean": clean, "noisy": noisy, "linear PCA": linear, "kernel PCA": taught}, picture)
+        draw({"clean": clean, "noisy": noisy, "linear PCA": linear, "kernel PCA": denoised}, picture)
 
 
 def snr(clean, denoised):
-    """Mean over rows of the signal to noise ratio in dB."""
+    """Mean over rows of the signal-to-noise ratio in dB."""
     return np.mean(10 * np.log10(np.square(clean).sum(axis=1) / np.square(clean - denoised).sum(axis=1)))
 
 

@@ -1,4 +1,4 @@
-"""A kernel PCA over 800 points is written over 80, and a support vector machine over a tenth of its vectors.
+"""A kernel PCA over 800 points is compressed to 80, and a support vector machine to a tenth of its vectors.
 
 python examples/fewer_points.py
 """

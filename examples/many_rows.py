@@ -1,4 +1,4 @@
-"""Kernel PCA of rows that lie in a file, through landmarks; the exact answer on a part of them beside it.
+"""Kernel PCA of the rows of a file on landmarks, compared with an exact fit of some of the rows.
 
 python examples/many_rows.py
 """
@@ -18,7 +18,7 @@ def main(n_rows=60_000):
         path = Path(folder) / "rows.npy"
         np.save(path, s_curve(n_rows, random_state=0).X)
 
-        # The file is read in blocks: memory follows the landmarks, not the rows.
+        # The file is read in blocks: memory grows with the landmarks, not with the rows.
         kpca = KernelPCA(6, kernel=Gaussian(1.0), approximation=300, random_state=0).fit(path)
         codes = kpca.transform(path, out=Path(folder) / "codes.npy")  # a memmap
         print(f"codes of {codes.shape[0]} rows: {codes.shape[1]} columns")
@@ -27,9 +27,9 @@ def main(n_rows=60_000):
         rows = np.load(path, mmap_mode="r")[::40]
         exact = KernelPCA(6, kernel=Gaussian(1.0)).fit(rows)
         apart = np.abs(kpca.explained_variance_ratio_ - exact.explained_variance_ratio_).max()
-        print(f"shares of variance beside the exact ones of {len(rows)} rows: at most {100 * apart:.2f} points apart")
+        print(f"explained variance against an exact fit of {len(rows)} rows: at most {100 * apart:.2f} points apart")
 
-        # Parts that come once, one after the other.
+        # Blocks that can be read only once.
         stream = KernelPCA(6, kernel=Gaussian(1.0), approximation=300, random_state=0)
         for block in np.array_split(np.load(path), 6):
             stream.partial_fit(block)

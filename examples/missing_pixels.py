@@ -1,4 +1,4 @@
-"""Half of the pixels of a digit are lost; kernel PCA fills them.
+"""Half of the pixels of a digit are missing; kernel PCA fills them in.
 
 python examples/missing_pixels.py
 """
@@ -13,8 +13,8 @@ from preimage.datasets import load_digits
 def main():
     images = load_digits().X[np.random.default_rng(0).permutation(1797)]
     train, whole = images[:1200], images[1200:1500]
-    lost = np.random.default_rng(1).random(whole.shape) < 0.5
-    gappy = np.where(lost, np.nan, whole)
+    missing = np.random.default_rng(1).random(whole.shape) < 0.5
+    gappy = np.where(missing, np.nan, whole)
 
     answers = {
         "mean of the column": SimpleImputer(keep_empty_features=True).fit(train).transform(gappy),
@@ -24,10 +24,10 @@ def main():
         "kernel PCA, distances": KernelPCA(200, preimage="distance").fit(train).impute(gappy),
     }
     for name, filled in answers.items():
-        error = np.sqrt(np.mean(np.square(filled - whole)[lost]))
+        error = np.sqrt(np.mean(np.square(filled - whole)[missing]))
         print(f"{name:22} {error:.4f}")
-    untouched = np.array_equal(answers["kernel PCA, distances"][~lost], whole[~lost])
-    print(f"known pixels untouched: {untouched}")
+    unchanged = np.array_equal(answers["kernel PCA, distances"][~missing], whole[~missing])
+    print(f"known pixels unchanged: {unchanged}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One long signal is cut into windows, which denoise each other.
+"""One long signal, denoised by kernel PCA of its windows.
 
 python examples/noisy_signal.py [--picture FILE]
 """
@@ -13,7 +13,7 @@ from preimage import Denoiser
 from preimage.noise import GaussianNoise
 from preimage.selection import select
 
-WINDOW, RATE = 48, 100  # samples, and samples a second
+WINDOW, RATE = 48, 100  # samples, and samples per second
 
 
 def main(picture=None):
@@ -27,7 +27,7 @@ def main(picture=None):
     smooth = max((savgol_filter(noisy, width, 3) for width in range(5, 31, 2)), key=lambda wave: snr(clean, wave))
     print(f"noisy                               {snr(clean, noisy):6.2f} dB")
     print(f"Savitzky-Golay, its best width      {snr(clean, smooth):6.2f} dB")
-    alone = Denoiser(random_state=0).denoise_signal(noisy)  # the short way: neighbourhoods of samples, nothing to set
+    alone = Denoiser(random_state=0).denoise_signal(noisy)  # without settings
     print(f"Denoiser                            {snr(clean, alone):6.2f} dB")
     print(f"kernel PCA of windows               {snr(clean, denoised):6.2f} dB")
     print(f"noise level found                   {found.noise.sigma:6.3f}")

@@ -1,4 +1,4 @@
-"""A table of thirty columns with noise, and what its columns know of each other.
+"""A noisy table of thirty columns, denoised through the relations between its columns.
 
 python examples/noisy_table.py
 """
@@ -15,17 +15,17 @@ from preimage.selection import select
 
 
 def main(sigma=0.5):
-    clean = StandardScaler().fit_transform(load_breast_cancer().data)  # kernels see distances: scale the columns
+    clean = StandardScaler().fit_transform(load_breast_cancer().data)  # kernels depend on distances: scale the columns
     noisy = clean + sigma * np.random.default_rng(0).standard_normal(clean.shape)
 
     def error(answer):
         return np.mean(np.square(answer - clean))
 
-    # Linear PCA gets the number of components with the least true error, which nobody could know.
+    # Linear PCA gets the number of components with the least true error, which no user could know.
     models = [PCA(q).fit(noisy) for q in range(1, 25)]
     linear = min(error(pca.inverse_transform(pca.transform(noisy))) for pca in models)
 
-    # Kernel PCA is told the noise level, and chooses scale and components by an estimate of the error.
+    # Kernel PCA is given the noise level; `select` chooses scale and components by an estimate of the error.
     wide = length_scale(noisy, "mean")
     grid = {"kernel__length_scale": [2 * wide, 4 * wide, 6 * wide], "n_components": [8, 12, 16]}
     start = KernelPCA(preimage=FixedPoint(), random_state=0)

@@ -31,7 +31,7 @@ def test_digits_come_out_of_the_noise(run, tmp_path):
     assert figure(text, "noisy input") == pytest.approx(4.24, abs=0.01)
     assert figure(text, "linear PCA") == pytest.approx(8.68, abs=0.02)
     assert figure(text, "kernel PCA") == pytest.approx(11.48, abs=0.05)
-    assert 10 < figure(text, "nothing clean at all") < 11.2
+    assert 10 < figure(text, "noisy digits only") < 11.2
     assert figure(text, "noise level found") == pytest.approx(0.3, rel=0.04)
     from matplotlib.image import imread
 
@@ -44,10 +44,10 @@ def test_lost_pixels_are_found(run):
     assert figure(text, "kernel PCA, distances") < figure(text, "nearest neighbours") - 0.005
     assert 0.12 < figure(text, "kernel PCA, distances") < 0.145
     assert 0.17 < figure(text, "kernel PCA, learned") < 0.19  # where a peer wins, the guide says so
-    assert "known pixels untouched: True" in text
+    assert "known pixels unchanged: True" in text
 
 
-def test_odd_images_are_told(run):
+def test_images_of_other_digits_have_more_novelty(run):
     text = run("odd_one_out")
     areas = {name: figure(text, f"{name:18} mean area under the curve") for name in ("isolation forest", "kernel PCA")}
     assert areas["isolation forest"] + 0.02 < areas["kernel PCA"] < 0.995
@@ -87,7 +87,7 @@ def test_rows_in_a_file_have_the_components_of_rows_in_memory(run):
     text = run("many_rows")
     assert "codes of 60000 rows: 6 columns" in text
     assert 0 < figure(text, "share of the kernel's trace that the landmarks miss:") < 1e-3
-    assert figure(text, "shares of variance beside the exact ones of 1500 rows: at most") < 1.5
+    assert figure(text, "explained variance against an exact fit of 1500 rows: at most") < 1.5
     assert figure(text, "the same from a stream: at most") < 0.05
 
 

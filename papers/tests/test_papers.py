@@ -22,7 +22,7 @@ from preimage_papers.kwok2003.denoising import settles
 from preimage_papers.mika1998 import gaussians
 from preimage_papers.protocols import oracle_codes, snr
 from preimage_papers.rivals import Autoencoder, Hebbian, KernelHebbian, LocalPCA, PrincipalCurve
-from preimage_papers.runs import Run, reproduce
+from preimage_papers.runs import Run, _digest, reproduce
 from preimage_papers.scholkopf1998 import recognition, toys
 
 PREIMAGE = Path(sys.executable).with_name("preimage")
@@ -171,30 +171,42 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, shelf):
     measured = []
     shelf(small_paper(measured, {"two": KeyboardInterrupt()}))
     with pytest.raises(KeyboardInterrupt):
-        Run(tmp_path).tell(["small"])
+        Run(tmp_path).results(["small"])
     assert measured == [("one", 0)]
     shelf(small_paper(measured))
-    told = Run(tmp_path).tell(["small"])
+    results = Run(tmp_path).results(["small"])
     assert [piece for piece, _ in measured] == ["one", "two", "three", "one", "two", "three"]
-    assert [one.findings.claims[0].verdict for one in told] == [Verdict.HOLDS] * 2
-    Run(tmp_path).tell(["small"])
+    assert [one.findings.claims[0].verdict for one in results] == [Verdict.HOLDS] * 2
+    Run(tmp_path).results(["small"])
     assert len(measured) == 6
 
 
 def test_another_seed_other_sizes_other_code_or_a_damaged_piece_are_measured_again(tmp_path, shelf, monkeypatch):
     measured = []
     shelf(small_paper(measured))
-    Run(tmp_path, seed=1).tell(["small"])
-    Run(tmp_path, seed=2).tell(["small"])
+    Run(tmp_path, seed=1).results(["small"])
+    Run(tmp_path, seed=2).results(["small"])
     assert len(measured) == 12
-    Run(tmp_path, seed=2, quick=True).tell(["small"])
+    Run(tmp_path, seed=2, quick=True).results(["small"])
     assert len(measured) == 16
     (tmp_path / "parts" / "small" / "first-one.json").write_text('{"half a')
-    Run(tmp_path, seed=2, quick=True).tell(["small"])
+    Run(tmp_path, seed=2, quick=True).results(["small"])
     assert measured[16:] == [("one", 2)]
     monkeypatch.setattr("preimage_papers.runs._source", lambda: "other code")
-    Run(tmp_path, seed=2, quick=True).tell(["small"])
+    Run(tmp_path, seed=2, quick=True).results(["small"])
     assert len(measured) == 17 + 4
+
+
+def test_pieces_are_measured_again_after_a_change_of_either_distribution(tmp_path):
+    folders = [tmp_path / name for name in ("library", "papers")]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "code.py").write_text("a = 1\n")
+    digests = {_digest(*folders)}
+    for folder in folders:
+        (folder / "code.py").write_text("a = 2\n")
+        digests.add(_digest(*folders))
+    assert len(digests) == 3
 
 
 def test_a_part_without_its_data_says_so_and_the_rest_runs(tmp_path, shelf):
@@ -202,9 +214,9 @@ def test_a_part_without_its_data_says_so_and_the_rest_runs(tmp_path, shelf):
     paper = small_paper(measured)
     lost = small_paper([], {"two": DatasetNotFound("the digits were not found. Get them there.")})
     shelf(Paper("small", "", (lost.parts[0], paper.parts[1])))
-    told = reproduce(["small"], tmp_path)
-    assert told[0].findings.claims[0].verdict is Verdict.ABSENT
-    assert told[1].findings.claims[0].verdict is Verdict.HOLDS
+    results = reproduce(["small"], tmp_path)
+    assert results[0].findings.claims[0].verdict is Verdict.ABSENT
+    assert results[1].findings.claims[0].verdict is Verdict.HOLDS
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Get them there." in page
     assert "not run" in page
@@ -364,7 +376,7 @@ NOT_PLAIN = {  # claims that do not simply hold in a quick run, with the verdict
     "Fig. 2: linear eigenvectors": {"holds", "holds in part"},
     "USPS, speckle noise: ratio": {"holds in part"},
     "Tables 1, 2: with the Gaussian": {"holds", "holds in part"},
-    "beside the paper": {"does not hold here"},
+    "not in the paper": {"does not hold here"},
     "Fig. A-6": {"holds", "holds in part"},
 }
 
@@ -373,8 +385,8 @@ NOT_PLAIN = {  # claims that do not simply hold in a quick run, with the verdict
 @pytest.mark.skipif(not os.environ.get("PREIMAGE_DATA"), reason="needs USPS and the heartbeats")
 @pytest.mark.parametrize("name", ["scholkopf1998", "mika1998", "kwok2003", "gedon2023"])
 def test_the_verdicts_of_a_quick_run(name, tmp_path):
-    told = reproduce([name], tmp_path, quick=True)
-    claims = [claim for one in told for claim in one.findings.claims]
+    results = reproduce([name], tmp_path, quick=True)
+    claims = [claim for one in results for claim in one.findings.claims]
     assert len(claims) >= 9
     for claim in claims:
         allowed = next((v for start, v in NOT_PLAIN.items() if claim.statement.startswith(start)), {"holds"})

@@ -406,8 +406,8 @@ def test_a_pipe_is_no_model_file(tmp_path):
 
 
 def test_demo_and_reproduce_replace_nothing_without_force(tmp_path, monkeypatch):
-    monkeypatch.setattr("preimage.demo.contest.run", lambda seed: pytest.fail("the work began"))
-    monkeypatch.setattr("preimage_papers.runs.Run.tell", lambda *_: pytest.fail("the work began"))
+    monkeypatch.setattr("preimage.demo.digits.demonstrate", lambda seed: pytest.fail("the work began"))
+    monkeypatch.setattr("preimage_papers.runs.Run.results", lambda *_: pytest.fail("the work began"))
     (tmp_path / "report.html").write_text("kept")
     for arguments in (["demo"], ["reproduce", "chapter"]):
         done = call(*arguments, "--out", tmp_path)

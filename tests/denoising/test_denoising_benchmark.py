@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from preimage.noise import GaussianNoise
+from preimage_papers.protocols import Protocol, load
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 SIGMA, D = 0.5, 8
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the benchmarks are 
 @pytest.fixture(scope="module", autouse=True)
 def folder():
     """The benchmarks import each other by name, as scripts of one folder do."""
-    names = ("denoising", "denoising_peers", "denoising_filters", "denoising_networks", "protocols")
+    names = ("denoising", "denoising_peers", "denoising_filters", "denoising_networks")
     sys.path.insert(0, str(FOLDER))
     yield
     sys.path.remove(str(FOLDER))
@@ -102,15 +103,15 @@ def test_linear_pca_keeps_the_directions_that_exceed_the_noise(peers, test_rows)
 
 def test_judged_without_clean_rows_a_map_has_its_true_error(peers):
     blind, told = blind_task(peers, 8000), clean_task(peers, n=8000)
-    peers.JUDGES, before = 8000, peers.JUDGES
+    peers.N_VALIDATION, before = 8000, peers.N_VALIDATION
     try:
         for factor in (0.3, 0.8):
-            seen, true = (task.judge(lambda Y, factor=factor: 3 + factor * (Y - 3)) for task in (blind, told))
+            seen, true = (task.risk(lambda Y, factor=factor: 3 + factor * (Y - 3)) for task in (blind, told))
             exact = float(np.mean(factor**2 * SIGMA**2 + (1 - factor) ** 2 * VARIANCES))
             assert abs(true / exact - 1) < 0.1
             assert abs(seen / exact - 1) < 0.15
     finally:
-        peers.JUDGES = before
+        peers.N_VALIDATION = before
 
 
 def test_peers_that_need_clean_rows_refuse_noisy_ones(peers):
@@ -127,19 +128,19 @@ def test_kernel_ridge_on_corrupted_copies_comes_near_the_least_error(peers, test
 def test_one_task_a_class_learns_and_is_tested_on_that_class_alone(bench):
     labels = np.repeat(np.arange(10), 6)
     X = labels[:, None] + np.zeros((60, 4))
-    protocol = import_module("protocols").Protocol(
+    protocol = Protocol(
         "P2g", X, X, np.flatnonzero(np.arange(60) % 6 < 4), np.flatnonzero(np.arange(60) % 6 >= 4), (2, 2),
         GaussianNoise(0.1), labels, labels,
     )  # fmt: skip
     tasks = list(bench.tasks(protocol, draws=2, every=1))
     assert [len(tests) for _, tests in tasks] == [2] * 10
     for digit, (task, tests) in enumerate(tasks):
-        assert np.all(task.train == digit) and np.array_equal(task.judging, [4, 5])
+        assert np.all(task.train == digit) and np.array_equal(task.validation, [4, 5])
         assert all(np.all(clean == digit) and len(dirty) == 6 for clean, dirty in tests)
 
 
 def test_the_noisy_input_is_measured_as_it_is(bench, peers):
-    protocol = import_module("protocols").load("P3")
+    protocol = load("P3")
     value, *_ = bench.measured("noisy input", lambda task: lambda Y: Y, protocol, 1)
     power = np.mean(10 * np.log10(np.square(protocol.test).sum(axis=1) / (64 * 0.25**2)))
     assert abs(value - power) < 0.15

@@ -1,7 +1,8 @@
-"""The papers behind the library, reproduced: published beside measured, and a verdict on every claim.
+"""The papers behind the library, reproduced: published and measured figures, and a verdict on every claim.
 
-One module a paper, its published figures and tolerances in ``expected.toml``. A module reads from top to bottom as the
-paper's experiments do: a protocol that measures, and what follows from the figures. ``preimage reproduce`` runs them.
+One module per paper; published figures and tolerances are in ``expected.toml``. A module follows the experiments of
+the paper from top to bottom: a protocol that measures, and what follows from the figures.
+``preimage reproduce`` runs them.
 """
 
 from importlib import import_module

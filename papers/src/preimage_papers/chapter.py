@@ -184,10 +184,6 @@ def measure_fixed_point(piece: str, seed: int, n_targets: int) -> dict[str, Any]
     return found
 
 
-def _unmoved(starts: np.ndarray, ends: np.ndarray) -> float:
-    return float(np.mean((starts == ends).all(axis=1)))
-
-
 def _misfit(targets: Expansion, Z: np.ndarray) -> np.ndarray:
     return np.maximum(1 - 2 * targets.inner_paired(Z) + targets.norm2(), 0)
 

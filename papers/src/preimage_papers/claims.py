@@ -16,7 +16,7 @@ __all__ = ["Claim", "Findings", "Paper", "Part", "Plan", "Verdict", "expected", 
 
 
 class Verdict(StrEnum):
-    """What became of a claim."""
+    """The outcome of a claim."""
 
     HOLDS = "holds"
     PARTLY = "holds in part"
@@ -32,7 +32,7 @@ def grade(cases: Iterable[bool]) -> Verdict:
     """
     cases = list(cases)
     if not cases:
-        raise ValueError("a claim without a case cannot be judged.")
+        raise ValueError("a claim without a case has no verdict.")
     share = sum(map(bool, cases)) / len(cases)
     return Verdict.HOLDS if share == 1 else Verdict.PARTLY if share >= 0.5 else Verdict.FAILS
 

@@ -16,20 +16,22 @@ from preimage_papers import PAPERS
 @folder_option("papers", "report.html, results.json and the pictures")
 @seed_option
 @force_option
-@click.option("--json", "as_json", is_flag=True, help="Tell the result as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def reproduce(paper: str, quick: bool, out: Path, seed: int, force: bool, as_json: bool) -> Told:
-    """Run a paper's experiments again: every table and figure, published beside measured, a verdict on every claim.
+    """Repeat a paper's experiments: every table and figure, published and measured, with a verdict on every claim.
 
-    What is finished is kept in the folder: a run that was stopped goes on where it was. USPS digits and heartbeats are
-    looked for in the folder that PREIMAGE_DATA names; a part without its data says how to get them, and the rest runs.
+    Finished parts are kept in the folder: an interrupted run continues where it stopped. USPS digits and heartbeats are
+    read from the folder that PREIMAGE_DATA names; a part without its data says how to get them, and the others run.
     """
     from preimage_papers import runs
     from preimage_papers.page import summary
 
-    told = runs.reproduce(PAPERS if paper == "all" else [paper], out, seed=seed, quick=quick, overwrite=force)
+    results = runs.reproduce(PAPERS if paper == "all" else [paper], out, seed=seed, quick=quick, overwrite=force)
     report = out / "report.html"
     lines = [
-        f"{claim.verdict:18}  {one.paper.name:13}  {claim.statement}" for one in told for claim in one.findings.claims
+        f"{claim.verdict:18}  {one.paper.name:13}  {claim.statement}"
+        for one in results
+        for claim in one.findings.claims
     ]
-    facts = runs.as_json(told, seed, quick) | {"report": str(report)}
-    return Told(facts, "\n".join([*lines, "", summary(told), str(report)]))
+    facts = runs.as_json(results, seed, quick) | {"report": str(report)}
+    return Told(facts, "\n".join([*lines, "", summary(results), str(report)]))

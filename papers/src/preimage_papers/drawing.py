@@ -25,7 +25,7 @@ def canvas(n_rows: int, n_columns: int, size: tuple[float, float]):
 def curves(
     ax, x: Sequence[float], lines: Mapping[str, Any], spreads: Mapping[str, Any] | None = None, **labels
 ) -> None:
-    """A curve a name over x, with bars where a spread is given; ``labels`` go to the axes."""
+    """One curve per name over x, with bars if a spread is given; ``labels`` go to the axes."""
     for number, (name, y) in enumerate(lines.items()):
         spread = (spreads or {}).get(name)
         ax.errorbar(x[: len(y)], y, spread, label=name, capsize=2, linewidth=1.2, **style(number))
@@ -35,7 +35,7 @@ def curves(
 
 
 def points(ax, X, denoised, title: str) -> None:
-    """Small points as they were, big ones as they became."""
+    """Small points before denoising, big ones after."""
     X, denoised = np.asarray(X), np.asarray(denoised)
     ax.scatter(*X.T, s=3, color="0.6", linewidths=0)
     ax.scatter(*denoised.T, s=9, color="black", linewidths=0)
@@ -44,7 +44,7 @@ def points(ax, X, denoised, title: str) -> None:
 
 
 def image_grid(groups: Mapping[str, Any], shape: tuple[int, int], caption: str, *, own_scale: bool = False) -> Picture:
-    """One line of images a group; all on the scale of the first, or each image on its own."""
+    """One line of images per group; all on the scale of the first, or each image on its own."""
     arrays = {name: np.asarray(rows, dtype=float) for name, rows in groups.items()}
     if own_scale:
         arrays = {name: _unit(rows) for name, rows in arrays.items()}
@@ -55,7 +55,7 @@ def image_grid(groups: Mapping[str, Any], shape: tuple[int, int], caption: str, 
 
 
 def join(values: Iterable[float], form: str = ".3g", between: str = ", ") -> str:
-    """Numbers in a row."""
+    """Numbers as one text."""
     return between.join(format(value, form) for value in values)
 
 

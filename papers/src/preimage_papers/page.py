@@ -1,4 +1,4 @@
-"""The page: the claims of all papers summed up, then every table and figure."""
+"""The page: a summary of all claims, then every table and figure."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from preimage.report import Block, Page, Section, Table, Text
 from preimage_papers.claims import Verdict
 
 if TYPE_CHECKING:
-    from preimage_papers.runs import Told
+    from preimage_papers.runs import PartResult
 
 HOW = """
-A verdict is computed from the measured figures and from tolerances that are kept with the published figures as data.
-`holds`: every case of the claim; `holds in part`: at least half of them; `does not hold here`: fewer. Where a figure
-varies with the draw, tolerances come from its spread over seeds, and the column `why` says which. Cells that our copies
-of the papers leave to inference carry an asterisk, and figures that our copies do not hold are not shown as published.
-Claims that do not simply hold stand out. Those marked `beside the paper` are ours: a baseline that it leaves out.
+Verdicts are computed from the measured figures and from tolerances that are stored with the published figures.
+`holds`: every case of the claim; `holds in part`: at least half of them; `does not hold here`: fewer. If a figure
+varies with the draw, tolerances come from its spread over seeds; the column `why` names them. Cells that had to be
+inferred from our copies of the papers carry an asterisk, and figures that are missing in our copies are not shown as
+published. Claims that do not hold are highlighted. Those marked `not in the paper` are ours: baselines that it omits.
 """
 
 
-def page(told: Sequence[Told], quick: bool) -> Page:
+def page(results: Sequence[PartResult], quick: bool) -> Page:
     """The report of a run."""
     size = "The quick run: small sizes, so that figures scatter more." if quick else "The full run."
-    return Page("The papers, reproduced", f"{summary(told)} {size}", [_summary(told), *map(_section, told)])
+    return Page("The papers, reproduced", f"{summary(results)} {size}", [_summary(results), *map(_section, results)])
 
 
-def summary(told: Sequence[Told]) -> str:
+def summary(results: Sequence[PartResult]) -> str:
     """How many claims hold, in a sentence."""
-    counts = Counter(claim.verdict for one in told for claim in one.findings.claims)
+    counts = Counter(claim.verdict for one in results for claim in one.findings.claims)
     words = [f"{counts[verdict]} × {verdict}" for verdict in Verdict if counts[verdict]]
     return f"{sum(counts.values())} claims: {', '.join(words)}."
 
 
-def _summary(told: Sequence[Told]) -> Section:
+def _summary(results: Sequence[PartResult]) -> Section:
     blocks: list[Block] = [Text(HOW)]
-    for name in dict.fromkeys(one.paper.name for one in told):
-        parts = [one for one in told if one.paper.name == name]
+    for name in dict.fromkeys(one.paper.name for one in results):
+        parts = [one for one in results if one.paper.name == name]
         rows = [
             [claim.statement, claim.published, claim.measured, str(claim.verdict), claim.why]
             for one in parts
@@ -49,7 +49,7 @@ def _summary(told: Sequence[Told]) -> Section:
     return Section("Every claim", blocks)
 
 
-def _section(one: Told) -> Section:
+def _section(one: PartResult) -> Section:
     blocks: list[Block] = [*one.findings.tables, *one.findings.pictures]
     if any(claim.verdict is Verdict.ABSENT for claim in one.findings.claims):
         blocks.append(Text(one.findings.claims[0].why))

@@ -1,4 +1,4 @@
-"""A run: pieces measured one by one and kept, so that a run that was stopped goes on where it was."""
+"""A run: pieces are measured one by one and kept, so that an interrupted run continues where it stopped."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from preimage.io.atomic import written
 from preimage.report import Table
 from preimage_papers.claims import Claim, Findings, Paper, Part, Verdict, expected
 
-__all__ = ["Run", "Told", "as_json", "reproduce"]
+__all__ = ["Run", "PartResult", "as_json", "reproduce"]
 
 
 @dataclass(frozen=True)
-class Told:
-    """A part of a paper with what was found, and how long the measuring took."""
+class PartResult:
+    """A part of a paper with its findings, and how long measuring took."""
 
     paper: Paper
     part: Part
@@ -54,18 +54,18 @@ class Run:
     seed: int = 0
     quick: bool = False
 
-    def tell(self, names: Sequence[str]) -> list[Told]:
-        """Measure what is not there yet of the papers named, and conclude."""
-        return [told for name in names for told in self._paper(preimage_papers.load(name))]
+    def results(self, names: Sequence[str]) -> list[PartResult]:
+        """Measure what is missing of these papers, and conclude."""
+        return [result for name in names for result in self._paper(preimage_papers.load(name))]
 
-    def _paper(self, paper: Paper) -> Iterator[Told]:
+    def _paper(self, paper: Paper) -> Iterator[PartResult]:
         total, done = sum(len(part.plan(self.quick).pieces) for part in paper.parts), 0
         for part in paper.parts:
             yield self._part(paper, part, done, total)
             done += len(part.plan(self.quick).pieces)
         progress.report(paper.name, total, total)
 
-    def _part(self, paper: Paper, part: Part, done: int, total: int) -> Told:
+    def _part(self, paper: Paper, part: Part, done: int, total: int) -> PartResult:
         from preimage.datasets import DatasetNotFound
 
         found, seconds = {}, 0.0
@@ -74,13 +74,13 @@ class Run:
             try:
                 kept = self._piece(paper, part, piece)
             except DatasetNotFound as error:
-                return Told(paper, part, _absent(part, error), seconds)
+                return PartResult(paper, part, _absent(part, error), seconds)
             found[piece] = kept["found"]
             seconds += kept["seconds"]
-        return Told(paper, part, part.conclude(found, expected(paper.name, part.name)), seconds)
+        return PartResult(paper, part, part.conclude(found, expected(paper.name, part.name)), seconds)
 
     def _piece(self, paper: Paper, part: Part, piece: str) -> dict[str, Any]:
-        """What is kept of a piece; measured first where nothing that fits is there."""
+        """What is kept of a piece; measured first if nothing is kept for these settings."""
         plan = part.plan(self.quick)
         head = {"version": __version__, "source": _source(), "seed": self.seed, "sizes": _plain(dict(plan.sizes))}
         path = self.folder / "parts" / paper.name / f"{part.name}-{piece}.json"
@@ -99,7 +99,7 @@ class Run:
 
 def reproduce(
     names: Sequence[str], folder: Path, *, seed: int = 0, quick: bool = False, overwrite: bool = True
-) -> list[Told]:
+) -> list[PartResult]:
     """Run the papers, and write results.json, the pictures and the page into ``folder``."""
     from preimage_papers.page import page
 
@@ -107,20 +107,20 @@ def reproduce(
     if report.exists() and not overwrite:
         raise FileExistsError(f"{report} exists already and is left as it is; --force (overwrite=True) replaces it.")
 
-    folder.mkdir(parents=True, exist_ok=True)  # before the work, so that a wrong place is told at once
-    told = Run(folder, seed, quick).tell(names)
-    for name, picture in _pictures(told):
+    folder.mkdir(parents=True, exist_ok=True)  # before the work, so that a wrong path fails at once
+    results = Run(folder, seed, quick).results(names)
+    for name, picture in _pictures(results):
         with written(folder / name) as unfinished:
             picture.figure.savefig(unfinished, format="png", dpi=120, metadata={"Software": None})
     with written(folder / "results.json") as unfinished:
-        unfinished.write_text(json.dumps(as_json(told, seed, quick), indent=1, ensure_ascii=False), encoding="utf-8")
-    page(told, quick).write(report)
-    return told
+        unfinished.write_text(json.dumps(as_json(results, seed, quick), indent=1, ensure_ascii=False), encoding="utf-8")
+    page(results, quick).write(report)
+    return results
 
 
-def as_json(told: Sequence[Told], seed: int, quick: bool) -> dict[str, Any]:
+def as_json(results: Sequence[PartResult], seed: int, quick: bool) -> dict[str, Any]:
     """Everything that was found, for programs."""
-    names = iter([name for name, _ in _pictures(told)])
+    names = iter([name for name, _ in _pictures(results)])
     entries = [
         {
             "paper": one.paper.name,
@@ -131,14 +131,14 @@ def as_json(told: Sequence[Told], seed: int, quick: bool) -> dict[str, Any]:
             "tables": [_table(table) for table in one.findings.tables],
             "pictures": [next(names) for _ in one.findings.pictures],
         }
-        for one in told
+        for one in results
     ]
     return {"version": __version__, "seed": seed, "quick": quick, "parts": entries}
 
 
-def _pictures(told: Iterable[Told]) -> Iterator[tuple[str, Any]]:
+def _pictures(results: Iterable[PartResult]) -> Iterator[tuple[str, Any]]:
     """The pictures with the names of their files."""
-    for one in told:
+    for one in results:
         for number, picture in enumerate(one.findings.pictures, start=1):
             ending = f"-{number}" if len(one.findings.pictures) > 1 else ""
             yield f"{one.paper.name}-{one.part.name}{ending}.png", picture
@@ -162,9 +162,13 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 @cache
 def _source() -> str:
-    """A digest of the library's own code: what was measured by other code is measured anew."""
+    """A digest of the code of both distributions: what other code measured is measured again."""
+    return _digest(*(Path(str(package.__file__)).parent for package in (preimage, preimage_papers)))
+
+
+def _digest(*folders: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(preimage.__file__).parent.rglob("*.py")):
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -188,7 +192,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the library's own progress, and without the warnings that the protocols of the papers earn."""
+    """Without the library's own progress, and without the warnings that the papers' protocols cause."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings(), progress.listen(lambda *_: None):

@@ -11,7 +11,7 @@ from preimage import __version__
 
 # Where each command lives, and what it is for; the help of the group needs no more than this.
 COMMANDS = {
-    "demo": ("preimage.cli.demo", "Denoise handwritten digits by every method, with a report."),
+    "demo": ("preimage.cli.demo", "Denoise handwritten digits by a few methods, with a report."),
     "denoise": ("preimage.cli.denoise", "Remove noise from rows, images, one image or one signal."),
     "fit": ("preimage.cli.fit", "Kernel PCA of the rows of a file, kept in a model file."),
     "transform": ("preimage.cli.transform", "Codes of rows by a model."),
@@ -50,9 +50,8 @@ def _absent(name: str) -> click.Command:
     def refuse() -> None:
         raise click.ClickException(f'{name} comes in a package of its own: pip install "{ELSEWHERE[name][0]}".')
 
-    return click.Command(
-        name, callback=refuse, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
-    )
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
+    return click.Command(name, callback=refuse, context_settings=anything, add_help_option=False)
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,34 +1,37 @@
-"""``preimage demo``: noisy digits, what each method makes of them, and a page that tells of it."""
+"""``preimage demo``: noisy digits, what each method makes of them, and a page that shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from preimage.demo.contest import Contest
 from preimage.io.atomic import written
+
+if TYPE_CHECKING:
+    from preimage.demo.digits import Demonstration
 
 __all__ = ["run"]
 
 
-def run(out: Path, seed: int, *, overwrite: bool = True) -> tuple[Contest, Path]:
-    """Hold the contest and write ``report.html`` into a folder; returns the entries and the page's path.
+def run(out: Path, seed: int, *, overwrite: bool = True) -> tuple[Demonstration, Path]:
+    """Run every method and write ``report.html`` into a folder; returns the results and the path of the page.
 
-    The place is taken before the work, so that a wrong one is told at once, and given back if the work ends early.
+    The file is created before the work starts, so that a wrong path fails at once, and removed if the work fails.
     """
-    from preimage.demo import contest, page
+    from preimage.demo import digits, page
 
     path = out / "report.html"
     with _folder(out), written(path, overwrite=overwrite) as unfinished:
-        held = contest.run(seed)
-        unfinished.write_text(page.tell(held).html(), encoding="utf-8")
-    return held, path
+        demonstration = digits.demonstrate(seed)
+        unfinished.write_text(page.page_of(demonstration).html(), encoding="utf-8")
+    return demonstration, path
 
 
 @contextmanager
 def _folder(path: Path) -> Iterator[None]:
-    """A folder for the block, which takes what it made along if it fails."""
+    """A folder for the block; if the block fails, the folders that were made for it are removed."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     try:

@@ -18,6 +18,7 @@ from preimage.exceptions import DataFileError
 from preimage.io import arrow_text, dialect, records, tables
 from preimage.io.base import LARGE, Data, Form, Reading
 from preimage.io.columns import Columns, Pieces, all_columns, plain_values
+from preimage.io.records import MISSING
 
 ARROW = 2**20  # bytes from which pyarrow reads a text, where it is installed
 
@@ -58,7 +59,7 @@ def _cells_of(line: str, width: int) -> list[str]:
 
 def _number(cell: str) -> float | None:
     """The number in a cell, NaN where it is missing, None where it holds something else."""
-    if cell.lower() in tables.MISSING:
+    if cell.lower() in MISSING:
         return float("nan")
     try:
         return float(cell)

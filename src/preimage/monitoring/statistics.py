@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from preimage.decomposition import Decomposition
-from preimage.decomposition.base import Expanded
+from preimage.decomposition.expanded import Expanded
 from preimage.kernels import require
 
 __all__ = ["Statistics", "derivatives", "nested_statistics", "statistics"]

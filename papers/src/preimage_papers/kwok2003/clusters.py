@@ -1,4 +1,4 @@
-"""Figure 6: kernel k-means of digits, and pre-images of its centroids beside averages in input space."""
+"""Figure 6: kernel k-means of digits, pre-images of its centroids, and averages in input space."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
             "nearer to a centroid in feature space than any of the digits is, cluster by cluster",
         ),
         Claim(
-            "beside the paper: they are nearer to the centroids than averages in input space are",
+            "not in the paper: they are nearer to the centroids than averages in input space are",
             "– (not compared there)",
             f"{misfit['distances'].mean():.3f}; averages {misfit['averages'].mean():.3f}, fixed point "
             f"{misfit['fixed point'].mean():.3f}",

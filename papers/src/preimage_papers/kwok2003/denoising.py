@@ -1,4 +1,4 @@
-"""Tables 1 to 4: one kernel PCA a digit, the number of components by an oracle, signal to noise ratios."""
+"""Tables 1 to 4: one kernel PCA per digit, the number of components by an oracle, signal-to-noise ratios."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def measure(piece: str, seed: int, n_test: int) -> dict[str, Any]:
 
 
 def denoise(kernel: Kernel, train, noisy, clean, rng) -> tuple[dict[str, np.ndarray], float]:
-    """The ways back of the paper on the same projections, and the share of rows whose plain iteration came to rest."""
+    """The paper's pre-image methods on the same projections, and the share of rows whose plain iteration converged."""
     model = decomposition.fit(kernel, train)
     targets = model.expand(oracle_codes(model.codes(noisy), model.codes(clean)))
     radial = isinstance(kernel, Gaussian)
@@ -79,7 +79,7 @@ def denoise(kernel: Kernel, train, noisy, clean, rng) -> tuple[dict[str, np.ndar
 
 
 def settles(targets: Weighted, starts: Iterable[np.ndarray], steps: int = 200, tol: float = 1e-4) -> np.ndarray:
-    """Whether z ← Σᵢ γᵢ κ′(zᵀxᵢ) xᵢ / κ′(zᵀz) comes to rest from one of the starts, plain, as in §4.1.2."""
+    """Whether z ← Σᵢ γᵢ κ′(zᵀxᵢ) xᵢ / κ′(zᵀz) converges from one of the starts, without damping, as in §4.1.2."""
     kernel: Any = targets.kernel
     X, weights = targets.points, targets.weights
     rest = np.zeros(len(weights), dtype=bool)
@@ -177,7 +177,7 @@ def _settling_claim(found: dict[str, Any], noises: list[str], published: dict[st
     return Claim(
         "§4.1.2: the polynomial fixed point fails to converge, even after restarts",
         "fails",
-        f"the plain iteration comes to rest for {min(shares):.0%} to {max(shares):.0%} of the images",
+        f"the plain iteration converges for {min(shares):.0%} to {max(shares):.0%} of the images",
         Verdict.HOLDS if max(shares) <= published["rarely"] else grade(share < 0.5 for share in shares),
         f"{1 + RESTARTS} starts each, 200 steps; fails: at rest for at most {published['rarely']:.0%}. Damped, as "
         f"FixedPoint is, it does descend, and ends {min(safe):+.1f} to {max(safe):+.1f} dB from theirs",
@@ -187,7 +187,7 @@ def _settling_claim(found: dict[str, Any], noises: list[str], published: dict[st
 def _linear_claim(found: dict[str, Any], noises: list[str]) -> Claim:
     gaps = [_gaps(found, "gaussian", noise, size, THEIRS, LINEAR)[0] for noise in noises for size in SIZES]
     return Claim(
-        "beside the paper: their method is ahead of linear PCA that is given an oracle of its own",
+        "not in the paper: their method beats linear PCA with an oracle of its own",
         "– (not compared there)",
         f"{sum(g > 0 for g in gaps)} of {len(gaps)} cells, {min(gaps):+.2f} to {max(gaps):+.2f} dB",
         grade(gap > 0 for gap in gaps),

@@ -1,4 +1,4 @@
-"""Figures 2 to 4 on USPS: 300 training and 50 test digits a class, pixels in [−1, 1], one model."""
+"""Figures 2 to 4 on USPS: 300 training and 50 test digits per class, pixels in [−1, 1], one model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def usps_models(reading: str, seed: int, n_train: int, n_test: int, n_components
     """Test digits, linear PCA and kernel PCA of the training digits."""
     from sklearn.decomposition import PCA
 
-    train, test = (2 * X - 1 for X in digits_of_every_class(n_train, n_test, np.random.default_rng(seed)))
+    train, test = (
+        2.0 * part.X.astype(float) - 1 for part in digits_of_every_class(n_train, n_test, np.random.default_rng(seed))
+    )
     if reading == "smoothed":
         train, test = smoothed(train), smoothed(test)
     variance = float(train.var(axis=0).mean())
@@ -224,7 +226,7 @@ def _cosine(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _fineness(row: np.ndarray) -> float:
-    """Mean spatial frequency of an image in cycles a pixel, weighed by power, its mean taken out."""
+    """Mean spatial frequency of an image in cycles per pixel, weighted by power, without its mean."""
     power = np.abs(np.fft.fft2(np.reshape(row - row.mean(), USPS))) ** 2
     frequency = np.hypot(*np.meshgrid(np.fft.fftfreq(16), np.fft.fftfreq(16)))
     return float((power * frequency).sum() / power.sum())

@@ -87,7 +87,7 @@ def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
         ),
         _row_of_one_tenth(found, table[1], close["half"][1], factor),
         Claim(
-            "kernel PCA is ahead of linear PCA for almost every n and σ",
+            "kernel PCA beats linear PCA for almost every n and σ",
             f"{(table > 1).sum()} of 45 cells above 1",
             f"{(medians['half'] > 1).sum()} of 45 ([−½, ½]), {(medians['literal'] > 1).sum()} of 45 ([−1, 1])",
             grade(

@@ -49,7 +49,7 @@ class Hebbian:
         return lambda rows: mean + self.activation((rows - mean) @ axes.T) @ decoder
 
     def axes(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """The weights W of the units, one a row."""
+        """The weights W of the units, one per row."""
         centred = X - X.mean(axis=0)
         W = rng.standard_normal((self.n_units, X.shape[1]))
         W /= np.linalg.norm(W, axis=1, keepdims=True)
@@ -101,7 +101,7 @@ class KernelHebbian:
         return reconstruct
 
     def axes(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Weights of the axes over the training points, one axis a row, each summing to 0."""
+        """Weights of the axes over the training points, one axis per row, each summing to 0."""
         K = tiles.cross(self.kernel, X, X)
         K = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
         A = rng.standard_normal((self.n_units, len(X)))

@@ -12,7 +12,7 @@ import numpy as np
 class LocalPCA:
     """The regions of k-means, and a linear PCA in each; patches of neighbouring regions are blended.
 
-    A row is reconstructed as the mean of its projections onto the patches, weighed by a Gaussian of its distance to
+    A row is reconstructed as the mean of its projections onto the patches, weighted by a Gaussian of its distance to
     their centres, as wide as regions are on average.
 
     Parameters

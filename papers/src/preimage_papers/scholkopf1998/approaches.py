@@ -106,7 +106,7 @@ def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
         Claim(
             "the kernel Hebbian rule finds kernel PCA's components one example at a time",
             "–",
-            f"{curve['kernel Hebbian rule']:.4f} beside {curve['kernel PCA']:.4f}",
+            f"{curve['kernel Hebbian rule']:.4f} and {curve['kernel PCA']:.4f}",
             grade([abs(curve["kernel Hebbian rule"] / curve["kernel PCA"] - 1) <= published["hebbian"]]),
             f"distances to the curve within {published['hebbian']:.0%}",
         ),

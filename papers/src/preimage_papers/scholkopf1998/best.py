@@ -71,7 +71,7 @@ def codes_with_copies(kernel: Kernel, n_landmarks: int, n_components: int, seed:
 def held_out(codes: np.ndarray, labels: np.ndarray, sizes: Sequence[int], seed: int) -> dict[str, Any]:
     """The number of components and C with the least error on held-out digits, and that error in percent.
 
-    No copy of a held-out digit teaches, and no copy judges.
+    No copy of a validation digit is trained on, and no copy is validated on.
     """
     n = len(digits("smoothed")[0])
     order = np.random.default_rng([seed, 1]).permutation(n)
@@ -88,11 +88,11 @@ def held_out(codes: np.ndarray, labels: np.ndarray, sizes: Sequence[int], seed: 
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Ours beside the paper's."""
+    """Ours and the paper's."""
     entry = found["all"]
     error, chosen = entry["error"], entry["rows"][entry["best"]]
     claim = Claim(
-        "the best error of this library beside the paper's best",
+        "the best error of this library compared with the paper's best",
         f"{published['best']:.1f}",
         f"{error:.1f} ({entry['winner']}, {entry['best']}, {chosen['size']} components, C = {chosen['C']:g})",
         Verdict.HOLDS if error <= published["best"] + published["within"] else Verdict.FAILS,

@@ -78,7 +78,7 @@ def measure(piece: str, seed: int, n_points: int, most: int) -> dict[str, Any]:
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Published beside measured, on smoothed and on raw pixels."""
+    """Published and measured errors, on smoothed and on raw pixels."""
     wanted = published_errors(published)
     claims = [_difference_claim(found, wanted, pixels, published["mean_difference"]) for pixels in PIXELS]
     measured = {piece: {int(k): v for k, v in entry["errors"].items()} for piece, entry in found.items()}

@@ -1,0 +1,59 @@
+"""Two distributions: the library, and the papers that add a command to it."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from click.testing import CliRunner
+
+from preimage import cli
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.skipif(not (ROOT / "papers").is_dir(), reason="the papers are not here")
+@pytest.mark.parametrize(
+    ("folder", "held", "absent"),
+    [
+        (".", {"preimage/__init__.py", "preimage/cli/demo.py"}, "papers"),
+        ("papers", {"preimage_papers/expected.toml", "preimage_papers/protocols.py"}, "preimage/"),
+    ],
+)
+def test_each_wheel_holds_its_own_package_and_nothing_of_the_other(folder, held, absent, tmp_path):
+    pytest.importorskip("hatchling")
+    source = tmp_path / "source"
+    shutil.copytree(ROOT / folder / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        if (ROOT / folder / name).is_file():
+            shutil.copy(ROOT / folder / name, source)
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=source, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    files = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert held <= files
+    assert not [name for name in files if absent in name]
+
+
+@pytest.mark.parametrize("arguments", [[], ["all", "--quick"], ["--help"]])
+def test_reproduce_without_the_papers_says_how_to_get_them(arguments, monkeypatch):
+    monkeypatch.setattr(cli, "entry_points", _none)
+    done = CliRunner().invoke(cli.main, ["reproduce", *arguments])
+    assert done.exit_code == 1
+    assert 'pip install "preimage[papers]"' in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_command_is_still_unknown_without_the_papers(monkeypatch):
+    monkeypatch.setattr(cli, "entry_points", _none)
+    done = CliRunner().invoke(cli.main, ["reproduced"])
+    assert done.exit_code == 2
+    assert "No such command 'reproduced'" in done.stderr
+
+
+def _none(**_):
+    from importlib.metadata import EntryPoints
+
+    return EntryPoints()

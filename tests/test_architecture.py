@@ -11,6 +11,7 @@ SOURCE = Path(preimage.__file__).parent
 
 # A room may import the rooms above it. A new room takes its place here.
 ROOMS = [
+    "_typing",
     "exceptions",
     "progress",
     "caching",

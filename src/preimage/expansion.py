@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from preimage.caching import Remembering
 from preimage.gram import tiles
-from preimage.kernels import Kernel, Precomputed, sklearn_machines
+from preimage.kernels import Kernel, Precomputed, knows, sklearn_machines
 from preimage.kernels.base import is_number
 
 Part = TypeVar("Part", bound="Batch")
@@ -123,7 +123,9 @@ class Expansion(Batch):
 
     def gradient(self, X) -> np.ndarray:
         """∇ₓ⟨Ψⱼ, φ(x)⟩ at x = row j of X, shape of X."""
-        return self._by_rows(lambda rows, weights: self.kernel.gradient(X[rows], self.points, weights))
+        kernel = self.kernel
+        assert knows(kernel, "gradient")
+        return self._by_rows(lambda rows, weights: kernel.gradient(X[rows], self.points, weights))
 
     def distances2(self, X) -> np.ndarray:
         """‖Ψⱼ − φ(xᵢ)‖² = ‖Ψⱼ‖² + k(xᵢ, xᵢ) − 2⟨Ψⱼ, φ(xᵢ)⟩, shape (m, rows)."""

@@ -171,7 +171,7 @@ def _kernel(digits: Digits, name: str, method, length_scale: float | None, n_com
 
     model = KernelPCA(n_components, kernel=Gaussian(length_scale), preimage=method, random_state=0)
     entry = _entry(name, "", digits.clean, lambda: model.fit(digits.train).denoise(digits.noisy))
-    return replace(entry, settings=f"ℓ = {model.kernel_.length_scale:.2f}, {n_components} components")
+    return replace(entry, settings=f"ℓ = {vars(model.kernel_)['length_scale']:.2f}, {n_components} components")
 
 
 def _denoiser(digits: Digits) -> Entry:

@@ -80,15 +80,15 @@ def choose(kernel: Kernel, task: str) -> Method:
     if isinstance(kernel, Precomputed):
         return Nearest()
     if task == "expansion":
-        if knows(kernel, "profile", "derivative") and kernel.argument == "distance":
+        if knows(kernel, "profile") and kernel.argument == "distance":
             return FixedPoint()
-        return Gradient() if knows(kernel, "gradient", "diagonal_gradient") else Nearest()
+        return Gradient() if knows(kernel, "gradient") else Nearest()
     return Wiener() if task == "denoise" else Learned()
 
 
 def imputers(kernel: Kernel) -> tuple[Method, ...]:
     """The methods that fill gaps together where the user left it to us; :class:`gaps.Imputation` weighs them."""
-    return (Learned(), Distance() if knows(kernel, "profile", "inverse") else Nearest())
+    return (Learned(), Distance() if knows(kernel, "inverse") else Nearest())
 
 
 def refuse_explicit(method: Method) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage.expansion import Expansion
-from preimage.kernels import Kernel, require
+from preimage.kernels import Kernel, knows, require
 from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, nearest, refuse_precomputed
 from preimage.preimages.bounds import OPEN, Box
 
@@ -96,7 +96,7 @@ class _DistanceMap:
         """‖z − xᵢ‖² = κ⁻¹(‖Ψ‖²) + ‖xᵢ‖² − 2κ⁻¹(sᵢ)."""
         kernel = targets.kernel
         inner = kernel.inverse(values)
-        if starts is not None and getattr(kernel, "is_even", False):  # two roots: the side the input is on
+        if starts is not None and knows(kernel, "other_root"):  # two roots: the side the input is on
             inner = kernel.other_root(inner, np.einsum("ij,ikj->ik", starts, neighbours))
         own = np.maximum(kernel.inverse(targets.norm2()), 0)[:, None]
         return np.maximum(own + np.square(neighbours).sum(axis=2) - 2 * inner, 0)

@@ -49,7 +49,7 @@ class FixedPoint:
     def check(self, kernel: Kernel) -> None:
         """Distances or inner products with a derivative are needed."""
         refuse_precomputed(kernel, "FixedPoint")
-        require(kernel, "FixedPoint", "profile", "derivative", serve="Gradient() serves any kernel with a gradient.")
+        require(kernel, "FixedPoint", "profile", serve="Gradient() serves any kernel with a gradient.")
 
     def prepare(self, model, rng: np.random.Generator) -> Iterated:
         """Nothing to prepare but the bounds."""

@@ -47,7 +47,7 @@ class Gradient:
     def check(self, kernel: Kernel) -> None:
         """A gradient is needed."""
         refuse_precomputed(kernel, "Gradient")
-        require(kernel, "Gradient", "gradient", "diagonal_gradient", serve="Learned() and Nearest() serve any kernel.")
+        require(kernel, "Gradient", "gradient", serve="Learned() and Nearest() serve any kernel.")
 
     def prepare(self, model, rng: np.random.Generator) -> Iterated:
         """Nothing to prepare but the bounds."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage.exceptions import ConvergenceWarning, silenced
 from preimage.expansion import Expansion
+from preimage.kernels import knows
 from preimage.preimages.base import Preimages, dense_rows, nearest
 from preimage.preimages.descent import Descent
 from preimage.preimages.distance import Distance
@@ -53,7 +54,7 @@ class Iterated:
     @staticmethod
     def _starts(targets: Expansion) -> np.ndarray:
         """The distance method's answer where the kernel has an inverse, else the nearest point of the expansion."""
-        if hasattr(targets.kernel, "inverse"):
+        if knows(targets.kernel, "inverse"):
             with silenced(ConvergenceWarning):  # how it went in the end is what counts
                 return Distance().prepare(targets, np.random.default_rng(0))(targets).points
         return dense_rows(targets.points[nearest(targets, 1)[:, 0]])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage.expansion import Expansion
-from preimage.kernels import Kernel, require
+from preimage.kernels import Kernel, knows, require
 from preimage.preimages.base import Preimages, closed_form, dense_rows, map_targets, refuse_precomputed
 from preimage.preimages.bounds import OPEN, Box
 from preimage.preimages.objective import WEAK
@@ -24,7 +24,7 @@ class OneStep:
     def check(self, kernel: Kernel) -> None:
         """A radial kernel with derivative and inverse is needed."""
         refuse_precomputed(kernel, "OneStep")
-        require(kernel, "OneStep", "derivative", "inverse", serve="Gradient() serves kernels with a gradient.")
+        require(kernel, "OneStep", "profile", "inverse", serve="Gradient() serves kernels with a gradient.")
         if kernel.argument != "distance":
             raise ValueError(
                 f"OneStep needs a kernel of the distance, which {kernel!r} is not: Distance() would serve."
@@ -45,6 +45,7 @@ class _OneStepMap:
 
     def _step(self, targets: Expansion, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         kernel = targets.kernel
+        assert knows(kernel, "inverse")
         top = float(kernel.diagonal(self.points[:1])[0])
         values = targets.inner_points() + (top - targets.norm2()[:, None]) / 2
         weights = -targets.weights * kernel.derivative(kernel.inverse(np.clip(values, 1e-12 * top, top)))

@@ -143,7 +143,9 @@ class Weighted(Batch):
         return self._by_rows(lambda rows, weights: np.einsum("ji,ji->j", self.kernel(X[rows], self.points), weights))
 
     def gradient(self, X: Rows) -> Array:
-        return self._by_rows(lambda rows, weights: self.kernel.gradient(X[rows], self.points, weights))
+        kernel = self.kernel
+        assert knows(kernel, "gradient")
+        return self._by_rows(lambda rows, weights: kernel.gradient(X[rows], self.points, weights))
 
     def inner_expansion(self, other: Weighted) -> Array:
         """⟨Ψⱼ, Ψ′ₗ⟩ with the vectors of another expansion of the same kernel, shape (m, other's m)."""

@@ -272,7 +272,7 @@ def arguments(kernel):
     if kernel.argument == "distance":
         return t
     inner = getattr(kernel, "part", kernel)
-    if getattr(inner, "is_odd", True):
+    if not knows(inner, "other_root"):
         t = np.concatenate([-t[::-1], t])
         return t[np.abs(t) < 20] if isinstance(inner, Sigmoid) else t
     return t

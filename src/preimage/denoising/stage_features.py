@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from preimage.gram import tiles
-from preimage.kernels import Radial
 from preimage.kernels.geometry import squared_norms
 from preimage.kernels.scales import resolve
 
@@ -33,7 +32,7 @@ class Features:
     landmarks: np.ndarray
 
     @classmethod
-    def choose(cls, kernel: Radial, rows: np.ndarray, landmarks: np.ndarray) -> Features:
+    def choose(cls, kernel: Any, rows: np.ndarray, landmarks: np.ndarray) -> Features:
         """From a sample of rows; ``landmarks`` are the numbers of those to compare with."""
         mean = rows.mean(axis=0)
         centred = rows - mean
@@ -43,7 +42,7 @@ class Features:
         kept = int(np.searchsorted(np.cumsum(values), KEPT * total)) + 1
         basis = np.ascontiguousarray(axes[:, :kept], dtype=rows.dtype)
         if kernel.length_scale is None:
-            kernel = replace(kernel, length_scale=float(np.sqrt(SPREAD * total)) or 1.0)  # type: ignore[type-var]
+            kernel = replace(kernel, length_scale=float(np.sqrt(SPREAD * total)) or 1.0)
         coordinates = centred[landmarks] @ basis
         return cls(resolve(kernel, coordinates), mean, basis, coordinates)
 

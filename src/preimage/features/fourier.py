@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage.kernels import Kernel, require
+from preimage.kernels import Kernel, knows, require
 from preimage.kernels.base import is_number
 
 
@@ -44,6 +44,7 @@ class RandomFourier:
     def prepare(self, kernel: Kernel, X, rng: np.random.Generator) -> FourierMap:
         """Draw the frequencies."""
         count, dim = int(self.n_features) // 2, X.shape[1]
+        assert knows(kernel, "frequencies")  # see check
         weights = kernel.frequencies(count, dim, rng)
         if self.draw == "orthogonal" and kernel.argument == "distance":
             weights = np.linalg.norm(weights, axis=1)[:, None] * orthogonal_directions(count, dim, rng)

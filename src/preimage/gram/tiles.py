@@ -114,7 +114,7 @@ class PreparedRows:
     X: Any
     given: Any = None
     origin: np.ndarray | None = None
-    halves: np.ndarray | None = None
+    halves: Any = None
     columns: np.ndarray | None = None
     grid: Grid | None = None
     slope: float = np.inf
@@ -198,7 +198,7 @@ class PreparedRows:
 
     def _measure(self, part: slice, values: np.ndarray, other: PreparedRows) -> None:
         """From inner products of some rows to −‖x − y‖²/c; a single column takes it from its differences."""
-        X, Y, factor, half = self.given[part], other.given, 1 / self.kernel.unit, self.halves[part]  # type: ignore[index]
+        X, Y, factor, half = self.given[part], other.given, 1 / self.kernel.unit, self.halves[part]
         if X.shape[1] == 1:
             fill_from_differences(values, X, Y, factor)
             return

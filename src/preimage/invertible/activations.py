@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from preimage.kernels import Kernel, as_kernel, require
+from preimage.kernels import Kernel, as_kernel, knows, require
 from preimage.kernels.scales import resolve
 
 
@@ -47,6 +47,7 @@ class Sine:
     def draw(self, n: int, X: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Sine]:
         kernel: Kernel = resolve(as_kernel(self.kernel), X)
         require(kernel, "Sine", "frequencies", serve="Gaussian, Matern, RationalQuadratic and Laplacian have them.")
+        assert knows(kernel, "frequencies")
         weights = kernel.frequencies(n, X.shape[1], rng).astype(X.dtype)
         return weights, rng.uniform(-np.pi, np.pi, n).astype(X.dtype), Sine(kernel)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from preimage.kernels.base import DotProduct, Kernel, Product, Radial, Scaled, Sum, knows, require
+from collections.abc import Callable
+
+from preimage.kernels.base import DotProduct, Kernel, Radial, knows, require
+from preimage.kernels.composites import Product, Scaled, Sum
 from preimage.kernels.dot import Linear, Polynomial, Sigmoid
 from preimage.kernels.other import Cosine, Function, Laplacian, Precomputed
 from preimage.kernels.radial import Exponential, Gaussian, InverseMultiquadric, Matern, RationalQuadratic
@@ -31,7 +34,7 @@ __all__ = [
     "require",
 ]
 
-NAMES = {
+NAMES: dict[str, Callable[[], Kernel]] = {
     "linear": Linear,
     "polynomial": Polynomial,
     "poly": Polynomial,
@@ -48,7 +51,7 @@ NAMES = {
 }
 
 
-def as_kernel(kernel) -> Kernel:
+def as_kernel(kernel: object) -> Kernel:
     """A kernel from what users type: a kernel object, a name, or a callable on two matrices."""
     if isinstance(kernel, Kernel):
         return kernel

@@ -1,53 +1,143 @@
-"""What a kernel is: one formula, and the abilities that follow from it.
+r"""What a kernel is: one formula, and the abilities that follow from it.
 
-A kernel is a small frozen object that is called with two matrices of rows. Beyond its values it may know five things,
-each present only where it exists, so that ``hasattr`` tells:
+A kernel is a small frozen object that is called with two matrices of rows. Every kernel has its values,
+``kernel(X, Y)`` and ``kernel.diagonal(X)``. What else it can do follows from its formula, and a missing ability is a
+missing method:
 
-``profile(t)``
-    its value as a function of t, the squared distance or the inner product of two points (``argument`` says which);
-``derivative(t)``
-    the profile's derivative κ′(t);
-``inverse(value)``
-    from a kernel value back to t;
-``frequencies(n, dim, rng)``
-    n draws (n, dim) from its spectral law, normalised: E cos(ωᵀ(x − y)) = k(x, y) / k(x, x);
-``gradient(Z, X, W)``
-    for every row z of Z the vector Σᵢ wᵢ ∇_z k(z, xᵢ), with w the matching row of W.
+===============  =======================================  ======================================================
+ability          methods                                  which kernels have it
+===============  =======================================  ======================================================
+``profile``      ``profile(t)``, ``derivative(t)``        radial and dot-product ones; sums, products and
+                                                          multiples within one of these families
+``inverse``      ``inverse(value)``, besides a profile    named radial and dot-product ones; multiples of them
+``log_slope``    ``log_slope(t)``, besides a profile      radial ones; their sums
+``other_root``   ``other_root(t, hint)``, besides an      polynomials of even degree
+                 inverse
+``gradient``     ``gradient(Z, X, W)``,                   all but functions and precomputed matrices
+                 ``diagonal_gradient(Z)``
+``frequencies``  ``frequencies(n, dim, rng)``             radial ones and the Laplacian; sums, products, multiples
+===============  =======================================  ======================================================
 
-An algorithm asks for the abilities it needs by :func:`require` and is refused before any work.
+Here t is the squared distance or the inner product of two points, as ``kernel.argument`` says. :class:`Radial` kernels
+also have ``unit`` and ``from_closeness``, by which tiles evaluate them in bulk.
+
+An algorithm asks :func:`knows` for an ability, or :func:`require`\ s it before any work.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast, overload
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from preimage._typing import Array, Generator, Points, Rows
 from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from preimage.kernels.composites import Sum
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 Argument = Literal["distance", "inner"] | None
+METHODS = {"profile": ("profile", "derivative"), "gradient": ("gradient", "diagonal_gradient")}  # others have one each
 
 
-def knows(kernel: object, *abilities: str) -> bool:
-    """Whether the kernel has all the named abilities."""
-    return all(hasattr(kernel, ability) for ability in abilities)
+class Profiled(Protocol):
+    """Values are a function κ of t, the squared distance or the inner product."""
+
+    def profile(self, t: Array) -> Array:
+        """κ(t)."""
+
+    def derivative(self, t: Array) -> Array:
+        """κ′(t)."""
+
+
+class Inverted(Profiled, Protocol):
+    """The profile can be inverted."""
+
+    def inverse(self, value: Array) -> Array:
+        """The t with κ(t) = value; values out of reach are clipped."""
+
+
+class TwoRooted(Inverted, Protocol):
+    """The profile takes every value twice."""
+
+    def other_root(self, t: Array, hint: Array) -> Array:
+        """Of the two arguments with the value κ(t), the one on the hint's side."""
+
+
+class LogSloped(Profiled, Protocol):
+    """The profile falls, and the logarithm of its slope never underflows."""
+
+    def log_slope(self, t: Array) -> Array:
+        """log(−κ′(t)), finite even where κ′ underflows to 0."""
+
+
+class Differentiable(Protocol):
+    """The values have gradients."""
+
+    def gradient(self, Z: Points, X: Rows, W: Array) -> Array:
+        """For every row z of Z the vector Σᵢ wᵢ ∇_z k(z, xᵢ), with w the matching row of W."""
+
+    def diagonal_gradient(self, Z: Points) -> Array:
+        """∇_z k(z, z) for every row z."""
+
+
+class WithFrequencies(Protocol):
+    """The kernel is shift-invariant, and its spectral law can be sampled."""
+
+    def frequencies(self, n: int, dim: int, rng: Generator) -> Array:
+        """Draws (n, dim) from the normalised spectral law: E cos(ωᵀ(x − y)) = k(x, y) / k(x, x)."""
+
+
+@overload
+def knows(kernel: object, ability: Literal["profile"], /) -> TypeIs[Profiled]: ...
+@overload
+def knows(kernel: object, ability: Literal["inverse"], /) -> TypeIs[Inverted]: ...
+@overload
+def knows(kernel: object, ability: Literal["other_root"], /) -> TypeIs[TwoRooted]: ...
+@overload
+def knows(kernel: object, ability: Literal["log_slope"], /) -> TypeIs[LogSloped]: ...
+@overload
+def knows(kernel: object, ability: Literal["gradient"], /) -> TypeIs[Differentiable]: ...
+@overload
+def knows(kernel: object, ability: Literal["frequencies"], /) -> TypeIs[WithFrequencies]: ...
+@overload
+def knows(kernel: object, /, *abilities: str) -> bool: ...
+def knows(kernel: object, /, *abilities: str) -> bool:
+    """Whether the kernel has all the named abilities; of a single one, type checkers learn the methods."""
+    return not _missing(kernel, abilities)
 
 
 def require(kernel: object, who: str, *abilities: str, serve: str = "") -> None:
-    """Refuse, with a sentence, a kernel that lacks an ability which ``who`` needs."""
-    missing = [ability for ability in abilities if not hasattr(kernel, ability)]
+    """Refuse, with a sentence, a kernel that lacks an ability that ``who`` needs."""
+    missing = _missing(kernel, abilities)
     if missing:
         raise ValueError(
-            f"{who} needs the {' and the '.join(missing)} of a kernel, which {kernel!r} has not. {serve}".strip()
+            f"{who} needs the {' and the '.join(missing)} of a kernel, but {kernel!r} has none. {serve}".strip()
         )
 
 
+def available_where(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    """A method that exists only on kernels that pass a check."""
+    return cast(Callable[[Method], Method], available_if(check))
+
+
+def _missing(kernel: object, abilities: tuple[str, ...]) -> list[str]:
+    return [
+        ability
+        for ability in abilities
+        if not all(hasattr(kernel, method) for method in METHODS.get(ability, (ability,)))
+    ]
+
+
 def is_number(value: Any) -> bool:
-    """Whether a value is a finite real number (True and False are not)."""
+    """Whether a value is a finite real number; True and False are not."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and isfinite(value)
 
 
@@ -64,7 +154,7 @@ def finite(name: str, value: Any) -> None:
 
 
 def number(kernel: object, name: str) -> float:
-    """A parameter that must have become a number by now."""
+    """The value of a kernel's parameter, which must be a number by now."""
     value = getattr(kernel, name)
     if is_number(value):
         return float(value)
@@ -81,22 +171,22 @@ class Kernel(ABC):
     positive_definite: bool = True
     accepts_sparse: bool = True
 
-    if TYPE_CHECKING:  # the abilities, which a kernel may have or lack
-
-        def __getattr__(self, name: str) -> Any: ...
-
     @abstractmethod
-    def __call__(self, X, Y) -> np.ndarray:
+    def __call__(self, X: Rows, Y: Rows) -> Array:
         """Kernel values between the rows of X and the rows of Y."""
 
     @abstractmethod
-    def diagonal(self, X) -> np.ndarray:
+    def diagonal(self, X: Rows) -> Array:
         """k(x, x) for every row x."""
 
     def __add__(self, other: Kernel) -> Sum:
+        from preimage.kernels.composites import Sum
+
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: Kernel | float) -> Kernel:
+        from preimage.kernels.composites import Product, Scaled
+
         if isinstance(other, Kernel):
             return Product(self, other)
         return Scaled(self, other) if is_number(other) else NotImplemented
@@ -110,38 +200,40 @@ class Radial(Kernel):
     argument: Argument = "distance"
 
     @abstractmethod
-    def profile(self, t) -> Any:
+    def profile(self, t: Array) -> Array:
         """κ(t), t the squared distance."""
 
     @abstractmethod
-    def derivative(self, t) -> Any:
+    def derivative(self, t: Array) -> Array:
         """κ′(t), negative: these profiles fall with the distance."""
 
     @abstractmethod
-    def log_slope(self, t) -> Any:
-        """log(−κ′(t)), which stays finite where κ′ has long become 0 in floating point."""
+    def log_slope(self, t: Array) -> Array:
+        """log(−κ′(t)), finite even where κ′ underflows to 0."""
 
     @property
     def unit(self) -> float:
-        """What ``from_closeness`` wants squared distances divided by."""
+        """The unit c of squared distances that ``from_closeness`` takes."""
         return 1.0
 
-    def from_closeness(self, u: np.ndarray) -> np.ndarray:
-        """κ(t) from u = −t / unit ≤ 0, which may be overwritten; for the bulk of the work."""
+    def from_closeness(self, u: Array) -> Array:
+        """κ(t) from u = −t / unit ≤ 0, which it may overwrite; tiles call it for most of the work."""
         return self.profile(np.negative(u, out=u))
 
-    def __call__(self, X, Y) -> np.ndarray:
+    def __call__(self, X: Rows, Y: Rows) -> Array:
         return self.profile(squared_distances(X, Y))
 
-    def diagonal(self, X) -> np.ndarray:
+    def diagonal(self, X: Rows) -> Array:
         return np.full(X.shape[0], self.profile(np.zeros((), dtype=X.dtype)), dtype=X.dtype)
 
-    def gradient(self, Z, X, W) -> np.ndarray:
+    def gradient(self, Z: Points, X: Rows, W: Array) -> Array:
         """Σᵢ wᵢ ∇κ(‖z − xᵢ‖²) = 2 Σᵢ wᵢκ′ᵢ (z − xᵢ)."""
-        weights = 2 * W * self.derivative(squared_distances(Z, X))
-        return weights.sum(axis=1, keepdims=True) * Z - weights @ X
+        weights: Array = 2 * W * self.derivative(squared_distances(Z, X))
+        total: Array = weights.sum(axis=1, keepdims=True)
+        pulled: Array = weights @ X
+        return total * Z - pulled
 
-    def diagonal_gradient(self, Z) -> np.ndarray:
+    def diagonal_gradient(self, Z: Points) -> Array:
         """∇_z k(z, z) = 0."""
         return np.zeros_like(Z)
 
@@ -152,192 +244,23 @@ class DotProduct(Kernel):
     argument: Argument = "inner"
 
     @abstractmethod
-    def profile(self, t) -> Any:
+    def profile(self, t: Array) -> Array:
         """κ(t), t the inner product."""
 
     @abstractmethod
-    def derivative(self, t) -> Any:
+    def derivative(self, t: Array) -> Array:
         """κ′(t)."""
 
-    def __call__(self, X, Y) -> np.ndarray:
+    def __call__(self, X: Rows, Y: Rows) -> Array:
         return self.profile(inner_products(X, Y))
 
-    def diagonal(self, X) -> np.ndarray:
+    def diagonal(self, X: Rows) -> Array:
         return self.profile(squared_norms(X))
 
-    def gradient(self, Z, X, W) -> np.ndarray:
+    def gradient(self, Z: Points, X: Rows, W: Array) -> Array:
         """Σᵢ wᵢ ∇κ(zᵀxᵢ) = Σᵢ wᵢκ′ᵢ xᵢ."""
         return (W * self.derivative(inner_products(Z, X))) @ X
 
-    def diagonal_gradient(self, Z) -> np.ndarray:
+    def diagonal_gradient(self, Z: Points) -> Array:
         """∇_z κ(zᵀz) = 2κ′(zᵀz) z."""
         return 2 * self.derivative(squared_norms(Z))[:, None] * Z
-
-
-def _parts_know(*abilities: str):
-    return lambda kernel: all(knows(part, *abilities) for part in kernel.parts)
-
-
-def _profiled(*abilities: str):
-    return lambda kernel: kernel.argument is not None and all(knows(part, *abilities) for part in kernel.parts)
-
-
-class _Composite(Kernel):
-    """A kernel made of kernels: it knows what all its parts know."""
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        raise NotImplementedError
-
-    @property
-    def argument(self) -> Argument:  # type: ignore[override]
-        shared = {part.argument for part in self.parts}
-        return shared.pop() if len(shared) == 1 else None
-
-    @property
-    def positive_definite(self) -> bool:  # type: ignore[override]
-        return all(part.positive_definite for part in self.parts)
-
-    @property
-    def accepts_sparse(self) -> bool:  # type: ignore[override]
-        return all(part.accepts_sparse for part in self.parts)
-
-
-@dataclass(frozen=True)
-class _Pair(_Composite):
-    left: Any
-    right: Any
-
-    def __post_init__(self):
-        for part in self.parts:
-            if not isinstance(part, Kernel):
-                raise TypeError(f"a {type(self).__name__} is made of kernels, not of {part!r}.")
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        return self.left, self.right
-
-
-@dataclass(frozen=True)
-class Sum(_Pair):
-    """k = left + right."""
-
-    def __call__(self, X, Y) -> np.ndarray:
-        return self.left(X, Y) + self.right(X, Y)
-
-    def diagonal(self, X) -> np.ndarray:
-        return self.left.diagonal(X) + self.right.diagonal(X)
-
-    @available_if(_profiled("profile"))
-    def profile(self, t):
-        return self.left.profile(t) + self.right.profile(t)
-
-    @available_if(_profiled("derivative"))
-    def derivative(self, t):
-        return self.left.derivative(t) + self.right.derivative(t)
-
-    @available_if(_profiled("log_slope"))
-    def log_slope(self, t):
-        return np.logaddexp(self.left.log_slope(t), self.right.log_slope(t))
-
-    @available_if(_parts_know("gradient"))
-    def gradient(self, Z, X, W) -> np.ndarray:
-        return self.left.gradient(Z, X, W) + self.right.gradient(Z, X, W)
-
-    @available_if(_parts_know("diagonal_gradient"))
-    def diagonal_gradient(self, Z) -> np.ndarray:
-        return self.left.diagonal_gradient(Z) + self.right.diagonal_gradient(Z)
-
-    @available_if(_parts_know("frequencies"))
-    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
-        """Draws from the mixture of the two laws, weighted by k(x, x)."""
-        a, b = (part.diagonal(np.zeros((1, dim)))[0] for part in self.parts)
-        from_left = rng.random(n) < a / (a + b)
-        return np.where(from_left[:, None], self.left.frequencies(n, dim, rng), self.right.frequencies(n, dim, rng))
-
-
-@dataclass(frozen=True)
-class Product(_Pair):
-    """k = left · right."""
-
-    def __call__(self, X, Y) -> np.ndarray:
-        return self.left(X, Y) * self.right(X, Y)
-
-    def diagonal(self, X) -> np.ndarray:
-        return self.left.diagonal(X) * self.right.diagonal(X)
-
-    @available_if(_profiled("profile"))
-    def profile(self, t):
-        return self.left.profile(t) * self.right.profile(t)
-
-    @available_if(_profiled("profile", "derivative"))
-    def derivative(self, t):
-        left, right = self.left, self.right
-        return left.derivative(t) * right.profile(t) + left.profile(t) * right.derivative(t)
-
-    @available_if(_parts_know("gradient"))
-    def gradient(self, Z, X, W) -> np.ndarray:
-        """The product rule: ∇(ab) with weights w is ∇a with weights wb plus ∇b with weights wa."""
-        return self.left.gradient(Z, X, W * self.right(Z, X)) + self.right.gradient(Z, X, W * self.left(Z, X))
-
-    @available_if(_parts_know("diagonal_gradient"))
-    def diagonal_gradient(self, Z) -> np.ndarray:
-        left, right = self.left, self.right
-        return (
-            left.diagonal_gradient(Z) * right.diagonal(Z)[:, None]
-            + right.diagonal_gradient(Z) * left.diagonal(Z)[:, None]
-        )
-
-    @available_if(_parts_know("frequencies"))
-    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
-        """A product of kernels is a sum of independent frequencies."""
-        return self.left.frequencies(n, dim, rng) + self.right.frequencies(n, dim, rng)
-
-
-@dataclass(frozen=True)
-class Scaled(_Composite):
-    """k = scale · part, scale > 0."""
-
-    part: Any
-    scale: float
-
-    def __post_init__(self):
-        positive("the scale of a kernel", self.scale)
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        return (self.part,)
-
-    @property
-    def _scale(self) -> float:
-        return float(self.scale)
-
-    def __call__(self, X, Y) -> np.ndarray:
-        return self._scale * self.part(X, Y)
-
-    def diagonal(self, X) -> np.ndarray:
-        return self._scale * self.part.diagonal(X)
-
-    @available_if(_profiled("profile"))
-    def profile(self, t):
-        return self._scale * self.part.profile(t)
-
-    @available_if(_profiled("derivative"))
-    def derivative(self, t):
-        return self._scale * self.part.derivative(t)
-
-    @available_if(_profiled("inverse"))
-    def inverse(self, value):
-        return self.part.inverse(value / self._scale)
-
-    @available_if(_parts_know("gradient"))
-    def gradient(self, Z, X, W) -> np.ndarray:
-        return self.part.gradient(Z, X, self._scale * W)
-
-    @available_if(_parts_know("diagonal_gradient"))
-    def diagonal_gradient(self, Z) -> np.ndarray:
-        return self._scale * self.part.diagonal_gradient(Z)
-
-    @available_if(_parts_know("frequencies"))
-    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
-        return self.part.frequencies(n, dim, rng)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from preimage.kernels.base import DotProduct, finite, number, positive
+from preimage._typing import Array
+from preimage.kernels.base import DotProduct, available_where, finite, number, positive
 
 
 @dataclass(frozen=True)
 class Linear(DotProduct):
     """xᵀy: kernel PCA with it is PCA."""
 
-    def profile(self, t) -> Any:
+    def profile(self, t: Array) -> Array:
         return t
 
-    def derivative(self, t) -> Any:
+    def derivative(self, t: Array) -> Array:
         return np.ones_like(t)
 
-    def inverse(self, value) -> Any:
+    def inverse(self, value: Array) -> Array:
         return value
 
 
@@ -31,7 +31,7 @@ class _Affine(DotProduct):
     gamma: float | None = None
     coef0: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.gamma is not None:
             positive("gamma", self.gamma)
         finite("coef0", self.coef0)
@@ -40,7 +40,7 @@ class _Affine(DotProduct):
     def _gamma(self) -> float:
         return number(self, "gamma")
 
-    def _affine(self, t) -> Any:
+    def _affine(self, t: Array) -> Array:
         return self._gamma * t + float(self.coef0)
 
 
@@ -50,7 +50,7 @@ class Polynomial(_Affine):
 
     degree: float = 3
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         positive("degree", self.degree)
 
@@ -58,17 +58,8 @@ class Polynomial(_Affine):
     def positive_definite(self) -> bool:  # type: ignore[override]
         return self.coef0 >= 0 and float(self.degree).is_integer()
 
-    @property
-    def is_odd(self) -> bool:
-        """Whether the profile is one-to-one on the whole line."""
-        return self.degree % 2 == 1
-
-    @property
-    def is_even(self) -> bool:
-        """Whether the profile takes every value twice."""
-        return self.degree % 2 == 0
-
-    def other_root(self, t, hint) -> Any:
+    @available_where(lambda kernel: kernel.degree % 2 == 0)
+    def other_root(self, t: Array, hint: Array) -> Array:
         """Of the two t with the same value, the one on the same side of −c₀/γ as the hint."""
         centre = -float(self.coef0) / self._gamma
         return np.where(hint < centre, 2 * centre - t, t)
@@ -77,15 +68,15 @@ class Polynomial(_Affine):
     def _degree(self) -> float:
         return float(self.degree)
 
-    def profile(self, t) -> Any:
+    def profile(self, t: Array) -> Array:
         return self._affine(t) ** self._degree
 
-    def derivative(self, t) -> Any:
+    def derivative(self, t: Array) -> Array:
         return self._degree * self._gamma * self._affine(t) ** (self._degree - 1)
 
-    def inverse(self, value) -> Any:
+    def inverse(self, value: Array) -> Array:
         root = np.abs(value) ** (1 / self._degree)
-        root = np.sign(value) * root if self.is_odd else np.where(np.asarray(value) > 0, root, 0)
+        root = np.sign(value) * root if self.degree % 2 == 1 else np.where(np.asarray(value) > 0, root, 0)
         return (root - float(self.coef0)) / self._gamma
 
 
@@ -97,13 +88,14 @@ class Sigmoid(_Affine):
     def positive_definite(self) -> bool:  # type: ignore[override]
         return False
 
-    def profile(self, t) -> Any:
+    def profile(self, t: Array) -> Array:
         return np.tanh(self._affine(t))
 
-    def derivative(self, t) -> Any:
+    def derivative(self, t: Array) -> Array:
         return self._gamma * (1 - np.tanh(self._affine(t)) ** 2)
 
-    def inverse(self, value) -> Any:
+    def inverse(self, value: Array) -> Array:
         value = np.asarray(value)
         limit = 1 - np.finfo(value.dtype if value.dtype.kind == "f" else float).eps
-        return (np.arctanh(np.clip(value, -limit, limit)) - float(self.coef0)) / self._gamma
+        root: Array = np.arctanh(np.clip(value, -limit, limit))
+        return (root - float(self.coef0)) / self._gamma

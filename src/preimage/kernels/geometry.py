@@ -12,26 +12,29 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from preimage._typing import Array, Rows
+
 NARROW = 2  # columns up to which differences take no longer than inner products
 MANY = 16  # where one pair of so many has cancelled, all are computed from differences
 PAIRS = 2**15  # numbers of the differences of pairs that are held at once
 
 
-def inner_products(X, Y) -> np.ndarray:
+def inner_products(X: Rows, Y: Rows) -> Array:
     """The matrix X Yᵀ, always dense."""
     products = X @ Y.T
-    return products.toarray() if sp.issparse(products) else np.asarray(products)
+    return products if isinstance(products, np.ndarray) else products.toarray()
 
 
-def squared_norms(X) -> np.ndarray:
+def squared_norms(X: Rows) -> Array:
     """‖x‖² for every row x."""
-    if sp.issparse(X):
+    if not isinstance(X, np.ndarray):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X)
+    squares: Array = np.einsum("ij,ij->i", X, X)
+    return squares
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is computed again
-def squared_distances(X, Y) -> np.ndarray:
+def squared_distances(X: Rows, Y: Rows) -> Array:
     """‖x − y‖² for every pair of rows, exactly 0 for equal ones.
 
     The origin is the mean of Y, which keeps the norms small; sparse rows stay where they are (moving them would fill
@@ -55,7 +58,9 @@ def squared_distances(X, Y) -> np.ndarray:
     return values
 
 
-def recompute_cancelled(values: np.ndarray, left, right, X, Y, factor: float, slope: float = np.inf) -> None:
+def recompute_cancelled(
+    values: Array, left: Array, right: Array, X: Rows, Y: Rows, factor: float, slope: float = np.inf
+) -> None:
     """Compute −factor·‖x − y‖² again, from x − y, where ``values`` have it from inner products and cancelled.
 
     ``left`` and ``right`` are the half squared norms that were subtracted, in the same units. ``slope`` bounds the
@@ -82,7 +87,7 @@ def recompute_cancelled(values: np.ndarray, left, right, X, Y, factor: float, sl
         values[i, j] = -squared_norms(gaps if sp.issparse(gaps) else np.asarray(gaps))
 
 
-def fill_from_differences(values: np.ndarray, X, Y, factor: float) -> None:
+def fill_from_differences(values: Array, X: Array, Y: Array, factor: float) -> None:
     """Fill ``values`` with −factor·‖x − y‖², a column of the rows at a time."""
     power = 2.0 ** round(np.log2(factor) / 2)  # exact, and squares neither overflow nor vanish
     gaps = np.empty_like(values)

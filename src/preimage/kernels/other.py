@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
+from preimage._typing import Array, Generator, Points, Rows
 from preimage.kernels.base import Kernel, number, positive
 from preimage.kernels.geometry import inner_products, squared_norms
 
@@ -22,7 +23,7 @@ class Laplacian(Kernel):
 
     accepts_sparse = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.gamma is not None:
             positive("gamma", self.gamma)
 
@@ -30,28 +31,29 @@ class Laplacian(Kernel):
     def _gamma(self) -> float:
         return number(self, "gamma")
 
-    def __call__(self, X, Y) -> np.ndarray:
+    def __call__(self, X: Rows, Y: Rows) -> Array:
         distances = cdist(X, Y, "cityblock").astype(np.result_type(X, Y), copy=False)
-        return np.exp(-self._gamma * distances)
+        values: Array = np.exp(-self._gamma * distances)
+        return values
 
-    def diagonal(self, X) -> np.ndarray:
+    def diagonal(self, X: Rows) -> Array:
         return np.ones(X.shape[0], dtype=X.dtype)
 
-    def gradient(self, Z, X, W) -> np.ndarray:
+    def gradient(self, Z: Points, X: Rows, W: Array) -> Array:
         """−γ Σᵢ wᵢkᵢ sign(z − xᵢ), a column at a time."""
         weights = -self._gamma * W * self(Z, X)
         columns = [np.einsum("ji,ji->j", weights, np.sign(z[:, None] - x)) for z, x in zip(Z.T, X.T, strict=True)]
         return np.stack(columns, axis=1)
 
-    def diagonal_gradient(self, Z) -> np.ndarray:
+    def diagonal_gradient(self, Z: Points) -> Array:
         return np.zeros_like(Z)
 
-    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    def frequencies(self, n: int, dim: int, rng: Generator) -> Array:
         """Independent Cauchy draws of scale γ in every coordinate."""
         return self._gamma * rng.standard_cauchy((n, dim))
 
 
-def _unit(X):
+def _unit(X: Rows) -> Rows:
     """Rows divided by their norm; rows of zeros stay zero."""
     norms = np.sqrt(squared_norms(X))
     scale = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
@@ -62,21 +64,22 @@ def _unit(X):
 class Cosine(Kernel):
     """xᵀy / ‖x‖‖y‖, the linear kernel of directions."""
 
-    def __call__(self, X, Y) -> np.ndarray:
+    def __call__(self, X: Rows, Y: Rows) -> Array:
         return inner_products(_unit(X), _unit(Y))
 
-    def diagonal(self, X) -> np.ndarray:
+    def diagonal(self, X: Rows) -> Array:
         return (squared_norms(X) > 0).astype(X.dtype)
 
-    def gradient(self, Z, X, W) -> np.ndarray:
+    def gradient(self, Z: Points, X: Rows, W: Array) -> Array:
         """Σᵢ wᵢ (vᵢ − (uᵀvᵢ)u)/‖z‖ for the directions u of z and vᵢ of xᵢ."""
         pulled = W @ _unit(X)
         directions = _unit(Z)
         pulled -= np.einsum("ij,ij->i", pulled, directions)[:, None] * directions
         norms = np.sqrt(squared_norms(Z))[:, None]
-        return np.divide(pulled, norms, out=np.zeros_like(pulled), where=norms > 0)
+        gradient: Array = np.divide(pulled, norms, out=np.zeros_like(pulled), where=norms > 0)
+        return gradient
 
-    def diagonal_gradient(self, Z) -> np.ndarray:
+    def diagonal_gradient(self, Z: Points) -> Array:
         return np.zeros_like(Z)
 
 
@@ -87,11 +90,11 @@ class Function(Kernel):
     Its values must depend on the pair of rows alone, because they are computed in blocks.
     """
 
-    function: Callable[[Any, Any], np.ndarray]
+    function: Callable[[Any, Any], Array]
 
     positive_definite = False  # not known
 
-    def __call__(self, X, Y) -> np.ndarray:
+    def __call__(self, X: Rows, Y: Rows) -> Array:
         values = np.asarray(self.function(X, Y))
         if values.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
@@ -102,7 +105,7 @@ class Function(Kernel):
             raise TypeError(f"the kernel function returned values of type {values.dtype}; they must be real numbers.")
         return values.astype(np.result_type(X.dtype, Y.dtype), copy=False)
 
-    def diagonal(self, X) -> np.ndarray:
+    def diagonal(self, X: Rows) -> Array:
         return np.array([self(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])], dtype=X.dtype)
 
 
@@ -114,22 +117,23 @@ class Precomputed(Kernel):
     column a training point) on the left it picks the columns of the points on the right.
     """
 
-    matrix: np.ndarray | None = field(default=None, repr=False)
+    matrix: Array | None = field(default=None, repr=False)
 
     positive_definite = False  # not known
     accepts_sparse = False
 
-    def __call__(self, X, Y) -> np.ndarray:
+    def __call__(self, X: Rows, Y: Rows) -> Array:
         columns = Y[:, 0]
         if X.dtype.kind not in "iu":
             return X[:, columns]
         return self._known[X[:, 0]][:, columns]
 
-    def diagonal(self, X) -> np.ndarray:
-        return self._known[X[:, 0], X[:, 0]]
+    def diagonal(self, X: Rows) -> Array:
+        values: Array = self._known[X[:, 0], X[:, 0]]
+        return values
 
     @property
-    def _known(self) -> np.ndarray:
+    def _known(self) -> Array:
         if self.matrix is None:
             raise ValueError("this precomputed kernel has no matrix yet: fit a model with the kernel matrix first.")
         return self.matrix

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from preimage._typing import Array, Rows
 from preimage.kernels.base import Kernel
 
 
@@ -22,7 +23,7 @@ class Pairwise(Kernel):
 
     positive_definite = False  # not known
 
-    def __call__(self, X, Y) -> np.ndarray:
+    def __call__(self, X: Rows, Y: Rows) -> Array:
         values, xs, ys = np.zeros((X.shape[0], Y.shape[0])), _each_row(X), _each_row(Y)
         with self._lock:
             for i, x in enumerate(xs):
@@ -30,10 +31,10 @@ class Pairwise(Kernel):
                 values[i, start:] = [self.function(x, y) for y in ys[start:]]
         return values + np.triu(values, 1).T if X is Y else values
 
-    def diagonal(self, X) -> np.ndarray:
+    def diagonal(self, X: Rows) -> Array:
         return np.array([self.function(x, x) for x in _each_row(X)], dtype=float)
 
 
-def _each_row(X) -> list:
+def _each_row(X: Rows) -> list[Rows]:
     """Rows as vectors; of a sparse matrix as matrices of one row."""
     return [X[[i], :] if sp.issparse(X) else X[i] for i in range(X.shape[0])]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 
+from preimage._typing import Array, Generator
 from preimage.kernels.base import Radial, number, positive
 
 SMALLEST, LARGEST = 1e-153, 1e153  # length scales whose squares, and what profiles make of them, are finite
 
 
-def _clip(value, power: float = 1.0):
+def _clip(value: Array, power: float = 1.0) -> Array:
     """Kernel values brought into (0, 1], where a normalised profile has an inverse: at least tiny^power."""
     value = np.asarray(value)
     return np.clip(value, float(np.finfo(value.dtype if value.dtype.kind == "f" else float).tiny) ** power, 1)
@@ -27,7 +27,7 @@ def _clip(value, power: float = 1.0):
 class _LengthScaled(Radial):
     length_scale: float | str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.length_scale is not None and not isinstance(self.length_scale, str):
             positive("length_scale", self.length_scale)
             if not SMALLEST <= float(self.length_scale) <= LARGEST:
@@ -56,7 +56,7 @@ class Gaussian(_LengthScaled):
         positive("gamma", gamma)
         return cls(length_scale=1 / sqrt(2 * gamma))
 
-    def profile(self, t) -> Any:
+    def profile(self, t: Array) -> Array:
         values = t * (-1 / self._c)
         return np.exp(values, out=values) if isinstance(values, np.ndarray) else np.exp(values)
 
@@ -65,18 +65,19 @@ class Gaussian(_LengthScaled):
         return self._c
 
     def from_closeness(self, u: np.ndarray) -> np.ndarray:
-        return np.exp(u, out=u)
+        np.exp(u, out=u)
+        return u
 
-    def derivative(self, t) -> Any:
+    def derivative(self, t: Array) -> Array:
         return self.profile(t) * (-1 / self._c)
 
-    def log_slope(self, t) -> Any:
+    def log_slope(self, t: Array) -> Array:
         return -t / self._c - log(self._c)
 
-    def inverse(self, value) -> Any:
+    def inverse(self, value: Array) -> Array:
         return -self._c * np.log(_clip(value))
 
-    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    def frequencies(self, n: int, dim: int, rng: Generator) -> Array:
         return rng.standard_normal((n, dim)) / self._scale
 
 
@@ -84,21 +85,21 @@ class Gaussian(_LengthScaled):
 class Exponential(_LengthScaled):
     """exp(−√t / ℓ), the Laplacian of the Euclidean distance; equal to Matérn with ν = 1/2."""
 
-    def profile(self, t) -> Any:
+    def profile(self, t: Array) -> Array:
         return np.exp(-np.sqrt(t) / self._scale)
 
-    def derivative(self, t) -> Any:
+    def derivative(self, t: Array) -> Array:
         """−κ/(2ℓ√t), kept finite at t = 0 where it has a pole."""
         return -np.exp(self.log_slope(t))
 
-    def log_slope(self, t) -> Any:
+    def log_slope(self, t: Array) -> Array:
         root = np.sqrt(np.maximum(t, (1e-8 * self._scale) ** 2))
         return -root / self._scale - np.log(2 * self._scale * root)
 
-    def inverse(self, value) -> Any:
+    def inverse(self, value: Array) -> Array:
         return (self._scale * np.log(_clip(value))) ** 2
 
-    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    def frequencies(self, n: int, dim: int, rng: Generator) -> Array:
         return _student_frequencies(n, dim, rng, degrees=1, length_scale=self._scale)
 
 
@@ -108,7 +109,7 @@ class RationalQuadratic(_LengthScaled):
 
     alpha: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         positive("alpha", self.alpha)
 
@@ -116,20 +117,20 @@ class RationalQuadratic(_LengthScaled):
     def _alpha(self) -> float:
         return float(self.alpha)
 
-    def profile(self, t) -> Any:
+    def profile(self, t: Array) -> Array:
         return (1 + t / (self._alpha * self._c)) ** -self._alpha
 
-    def derivative(self, t) -> Any:
+    def derivative(self, t: Array) -> Array:
         return -((1 + t / (self._alpha * self._c)) ** (-self._alpha - 1)) / self._c
 
-    def log_slope(self, t) -> Any:
+    def log_slope(self, t: Array) -> Array:
         return -(self._alpha + 1) * np.log1p(t / (self._alpha * self._c)) - log(self._c)
 
-    def inverse(self, value) -> Any:
+    def inverse(self, value: Array) -> Array:
         value = _clip(value, power=min(1, self._alpha / 2))  # so that its inverse is still a finite number
         return self._alpha * self._c * (value ** (-1 / self._alpha) - 1)
 
-    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    def frequencies(self, n: int, dim: int, rng: Generator) -> Array:
         """√τ g / ℓ with g standard normal and τ ~ Gamma(α, rate α)."""
         precision = rng.gamma(self.alpha, 1 / self.alpha, size=(n, 1))
         return np.sqrt(precision) * rng.standard_normal((n, dim)) / self._scale
@@ -143,19 +144,19 @@ class InverseMultiquadric(_LengthScaled):
     def _rational(self) -> RationalQuadratic:
         return RationalQuadratic(self._scale, alpha=0.5)
 
-    def profile(self, t) -> Any:
+    def profile(self, t: Array) -> Array:
         return self._rational.profile(t)
 
-    def derivative(self, t) -> Any:
+    def derivative(self, t: Array) -> Array:
         return self._rational.derivative(t)
 
-    def log_slope(self, t) -> Any:
+    def log_slope(self, t: Array) -> Array:
         return self._rational.log_slope(t)
 
-    def inverse(self, value) -> Any:
+    def inverse(self, value: Array) -> Array:
         return self._rational.inverse(value)
 
-    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    def frequencies(self, n: int, dim: int, rng: Generator) -> Array:
         return self._rational.frequencies(n, dim, rng)
 
 
@@ -165,43 +166,44 @@ class Matern(_LengthScaled):
 
     nu: float = 1.5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5, not {self.nu!r}.")
 
-    def _s(self, t) -> Any:
+    def _s(self, t: Array) -> Array:
         return np.sqrt(2 * float(self.nu) * t) / self._scale
 
     @property
     def _exponential(self) -> Exponential:
         return Exponential(self._scale)
 
-    def profile(self, t) -> Any:
+    def profile(self, t: Array) -> Array:
         if self.nu == 0.5:
             return self._exponential.profile(t)
         s = self._s(t)
-        return np.minimum((1 + s if self.nu == 1.5 else 1 + s + s**2 / 3) * np.exp(-s), 1)  # or it rounds to above 1
+        values: Array = (1 + s if self.nu == 1.5 else 1 + s + s**2 / 3) * np.exp(-s)
+        return np.minimum(values, 1)  # rounding may exceed 1
 
-    def derivative(self, t) -> Any:
+    def derivative(self, t: Array) -> Array:
         """−(ν/ℓ²)e⁻ˢ for ν = 3/2, −(ν/3ℓ²)(1 + s)e⁻ˢ for ν = 5/2."""
         return -np.exp(self.log_slope(t))
 
-    def log_slope(self, t) -> Any:
+    def log_slope(self, t: Array) -> Array:
         if self.nu == 0.5:
             return self._exponential.log_slope(t)
         s = self._s(t)
         return log(self.nu / self._scale**2) - s + (0 if self.nu == 1.5 else np.log1p(s) - log(3))
 
-    def inverse(self, value) -> Any:
+    def inverse(self, value: Array) -> Array:
         if self.nu == 0.5:
             return self._exponential.inverse(value)
         return (self._scale * self._inverse_s(_clip(value))) ** 2 / (2 * float(self.nu))
 
-    def _inverse_s(self, value) -> np.ndarray:
+    def _inverse_s(self, value: Array) -> Array:
         """Find s: Newton on log κ(s), concave and decreasing, descends to the root from its right."""
         goal = np.log(value)
-        s = np.sqrt((-2 if self.nu == 1.5 else -6) * goal) - goal  # right of the root
+        s: Array = np.sqrt((-2 if self.nu == 1.5 else -6) * goal) - goal  # right of the root
         for _ in range(60):
             if self.nu == 1.5:
                 log_profile, slope = np.log1p(s) - s, -s / (1 + s)
@@ -213,10 +215,10 @@ class Matern(_LengthScaled):
                 break
         return s
 
-    def frequencies(self, n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
+    def frequencies(self, n: int, dim: int, rng: Generator) -> Array:
         return _student_frequencies(n, dim, rng, degrees=2 * self.nu, length_scale=self._scale)
 
 
-def _student_frequencies(n, dim, rng, *, degrees: float, length_scale: float) -> np.ndarray:
-    """The joint multivariate Student law (g/ℓ)√(2ν/χ²₂ᵥ): one χ² a draw, shared by all coordinates."""
+def _student_frequencies(n: int, dim: int, rng: Generator, *, degrees: float, length_scale: float) -> Array:
+    """The joint multivariate Student law (g/ℓ)√(2ν/χ²₂ᵥ): one χ² per draw, shared by all coordinates."""
     return rng.standard_normal((n, dim)) * np.sqrt(degrees / rng.chisquare(degrees, size=(n, 1))) / length_scale

@@ -20,20 +20,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from preimage._typing import Rows
 from preimage.kernels import Kernel
 from preimage.kernels.geometry import squared_distances, squared_norms
 
 SAMPLE = 2000  # rows from which pairwise rules are computed; two million pairs fix a median to three digits
 
 
-def spread_rows(X, n_rows: int):
+def spread_rows(X: Rows, n_rows: int) -> Rows:
     """At most ``n_rows`` rows, evenly spaced over X: the same ones every time, whatever the order of magnitude."""
     if X.shape[0] <= n_rows:
         return X
     return X[np.linspace(0, X.shape[0] - 1, n_rows).astype(int)]
 
 
-def median(X) -> float:
+def median(X: Rows) -> float:
     """ℓ with 2ℓ² = median of ‖xᵢ − xⱼ‖² over pairs; over pairs of different points where most are equal."""
     rows = spread_rows(X, SAMPLE)
     distances = squared_distances(rows, rows)[np.triu_indices(rows.shape[0], 1)]
@@ -44,20 +45,20 @@ def median(X) -> float:
     return float(np.sqrt(middle / 2))
 
 
-def mean(X) -> float:
+def mean(X: Rows) -> float:
     """ℓ with 2ℓ² = mean of ‖xᵢ − x̄‖² (Kwok & Tsang)."""
     return float(np.sqrt(_total_variance(X) / 2))
 
 
-def mika(X) -> float:
+def mika(X: Rows) -> float:
     """ℓ with 2ℓ² = 2d × the mean variance of a coordinate (Mika et al.)."""
     return float(np.sqrt(_total_variance(X)))
 
 
-RULES: dict[str, Callable] = {"median": median, "mean": mean, "mika": mika}
+RULES: dict[str, Callable[[Rows], float]] = {"median": median, "mean": mean, "mika": mika}
 
 
-def length_scale(X, rule: str | None = None) -> float:
+def length_scale(X: Rows, rule: str | None = None) -> float:
     """The length scale that a rule takes from the rows of X; None is ``"median"``."""
     name = rule or "median"
     if name not in RULES:
@@ -71,7 +72,7 @@ def length_scale(X, rule: str | None = None) -> float:
     return scale
 
 
-def resolve(kernel: Kernel, X) -> Kernel:
+def resolve(kernel: Kernel, X: Rows) -> Kernel:
     """The kernel with every rule replaced by its number for X, and every ``gamma`` of None by 1/d.
 
     A kernel that is no dataclass has no settings that are known here, and stays as it is.
@@ -103,13 +104,13 @@ def _is_rule(name: str, value: Any) -> bool:
     return name == "length_scale" and (value is None or isinstance(value, str))
 
 
-def _total_variance(X) -> float:
+def _total_variance(X: Rows) -> float:
     if sp.issparse(X):
         return float(np.maximum(squared_norms(X).mean() - np.square(X.mean(axis=0)).sum(), 0))
     return float(np.var(np.subtract(X, X[:1], dtype=float), axis=0).sum())  # equal rows become exactly 0
 
 
-def _resolution(X) -> float:
+def _resolution(X: Rows) -> float:
     """The distance up to which rounding makes rows equal."""
     eps = float(np.finfo(np.result_type(X.dtype, np.float32)).eps)
     if sp.issparse(X):  # their squared distances are differences of squared norms

@@ -7,9 +7,9 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from preimage._typing import Array, Rows
 from preimage.kernels import (
     Cosine,
     Gaussian,
@@ -35,9 +35,9 @@ class Dual(NamedTuple):
     """
 
     kernel: Kernel
-    points: Any
-    weights: np.ndarray
-    intercepts: np.ndarray
+    points: Rows
+    weights: Array
+    intercepts: Array
 
 
 def dual_form(model: Any) -> Dual:
@@ -62,11 +62,11 @@ def _readers() -> dict[tuple[type, ...], Callable[[Any], Dual]]:
     }
 
 
-def _read_support_vectors(model) -> Dual:
+def _read_support_vectors(model: Any) -> Dual:
     return Dual(_named_kernel(model, model._gamma), model.support_vectors_, _dense(model.dual_coef_), model.intercept_)
 
 
-def _read_classifier(model) -> Dual:
+def _read_classifier(model: Any) -> Dual:
     """One row of weights a pair of classes, all over the same support vectors.
 
     Support vectors are ordered by class, and ``dual_coef_`` holds for each the coefficients against the other classes,
@@ -83,14 +83,14 @@ def _read_classifier(model) -> Dual:
     return Dual(_named_kernel(model, model._gamma), model.support_vectors_, weights, model.intercept_)
 
 
-def _read_ridge(model) -> Dual:
+def _read_ridge(model: Any) -> Dual:
     gamma = 1 / model.X_fit_.shape[1] if model.gamma is None else model.gamma
     weights = np.atleast_2d(model.dual_coef_.T)
     points = model.X_fit_.copy()  # it is the array that the model was fitted on
     return Dual(_named_kernel(model, gamma), points, weights, np.zeros(len(weights)))
 
 
-def _read_process(model) -> Dual:
+def _read_process(model: Any) -> Dual:
     """K α times the deviation of the targets, plus their mean (both from ``normalize_y``)."""
     weights = np.atleast_2d(model.alpha_.T) * np.reshape(model._y_train_std, (-1, 1))
     return Dual(
@@ -98,7 +98,7 @@ def _read_process(model) -> Dual:
     )
 
 
-def _named_kernel(model, gamma: float) -> Kernel:
+def _named_kernel(model: Any, gamma: float) -> Kernel:
     makers: dict[str, Callable[[], Kernel]] = {
         "linear": Linear,
         "rbf": lambda: Gaussian.from_gamma(gamma),
@@ -115,7 +115,7 @@ def _named_kernel(model, gamma: float) -> Kernel:
     return makers[model.kernel]()
 
 
-def _process_kernel(kernel) -> Kernel:
+def _process_kernel(kernel: Any) -> Kernel:
     """The kernel of a Gaussian process between different points, where its white noise is 0."""
     found = _process_term(kernel)
     if isinstance(found, Kernel):
@@ -126,7 +126,7 @@ def _process_kernel(kernel) -> Kernel:
     )
 
 
-def _process_term(kernel) -> Kernel | float | None:
+def _process_term(kernel: Any) -> Kernel | float | None:
     """A kernel, a number for a constant one (0 for white noise), None where it is not known."""
     from sklearn.gaussian_process import kernels as theirs
 
@@ -150,18 +150,19 @@ def _process_term(kernel) -> Kernel | float | None:
     return None
 
 
-def _combined(left, right, add: bool) -> Kernel | float | None:
+def _combined(left: Kernel | float | None, right: Kernel | float | None, add: bool) -> Kernel | float | None:
     if left is None or right is None:
         return None
     if isinstance(left, Kernel) and isinstance(right, Kernel):
         return left + right if add else left * right
     if isinstance(left, Kernel) or isinstance(right, Kernel):
         kernel, number = (left, right) if isinstance(left, Kernel) else (right, left)
-        if add:  # a constant added to a kernel is none of ours, unless it is 0
+        assert isinstance(kernel, Kernel) and not isinstance(number, Kernel)
+        if add:  # no kernel of ours has a constant added, unless it is 0
             return kernel if number == 0 else None
         return kernel * number if number > 0 else 0.0
     return left + right if add else left * right
 
 
-def _dense(matrix) -> np.ndarray:
-    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
+def _dense(matrix: Rows) -> Array:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()

@@ -16,7 +16,7 @@ import numpy as np
 
 from preimage.decomposition import Decomposition
 from preimage.decomposition.expanded import Expanded
-from preimage.kernels import require
+from preimage.kernels import knows, require
 
 __all__ = ["Statistics", "derivatives", "nested_statistics", "statistics"]
 
@@ -49,13 +49,13 @@ def nested_statistics(model: Decomposition, variances: np.ndarray, Z: np.ndarray
 
 def derivatives(model: Decomposition, variances: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """∇T² = 2 Σₖ (βₖ/vₖ) ∇βₖ and ∇SPE = ∇k(x, x) − 2∇⟨Pφ(x), φ(x)⟩ with Pφ(x) held fixed, one row per row."""
-    require(
-        model.kernel, "contributions", "gradient", "diagonal_gradient", serve="Gaussian and linear kernels have them."
-    )
+    kernel = model.kernel
+    require(kernel, "contributions", "gradient", serve="Gaussian and linear kernels have one.")
+    assert knows(kernel, "gradient")
     codes = model.codes(Z)
     mean = model.expand(np.zeros_like(codes)).gradient(Z)
     inside = model.expand(2 * codes / variances).gradient(Z) - mean
-    return inside, model.kernel.diagonal_gradient(Z) - 2 * model.expand(codes).gradient(Z)
+    return inside, kernel.diagonal_gradient(Z) - 2 * model.expand(codes).gradient(Z)
 
 
 def _squared_codes(model: Decomposition, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -94,9 +94,9 @@ def choose_preimage_method(kernel: Kernel, task: str) -> PreimageMethod:
     if isinstance(kernel, Precomputed):
         return Nearest()
     if task == "expansion":
-        if knows(kernel, "profile", "derivative") and kernel.argument == "distance":
+        if knows(kernel, "profile") and kernel.argument == "distance":
             return FixedPoint()
-        return Gradient() if knows(kernel, "gradient", "diagonal_gradient") else Nearest()
+        return Gradient() if knows(kernel, "gradient") else Nearest()
     return Wiener() if task == "denoise" else Learned()
 
 

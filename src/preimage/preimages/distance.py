@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage._typing import Array, Generator
 from preimage.expansion import FeatureVectors
+from preimage.kernels import knows
 from preimage.preimages.base import (
     PreimageMethod,
     Preimages,
@@ -87,6 +88,7 @@ class _DistanceMap:
     def _radial(self, targets: FeatureVectors, values: Array, neighbours: Array, starts: Array | None) -> Array:
         """‖z − xᵢ‖² = κ⁻¹(σᵢ); σᵢ outside (0, κ(0)] is clipped."""
         kernel = targets.kernel
+        assert knows(kernel, "inverse")
         top = float(kernel.diagonal(self.points[:1])[0])
         if self.method.reading == "paper":
             values = values + (top - targets.norm2()[:, None]) / 2
@@ -96,8 +98,9 @@ class _DistanceMap:
     def _dot(self, targets: FeatureVectors, values: Array, neighbours: Array, starts: Array | None) -> Array:
         """‖z − xᵢ‖² = κ⁻¹(‖Ψ‖²) + ‖xᵢ‖² − 2κ⁻¹(sᵢ)."""
         kernel = targets.kernel
+        assert knows(kernel, "inverse")
         inner = kernel.inverse(values)
-        if starts is not None and getattr(kernel, "is_even", False):  # two roots: the side the input is on
+        if starts is not None and knows(kernel, "other_root"):  # two roots: the side the input is on
             inner = kernel.other_root(inner, np.einsum("ij,ikj->ik", starts, neighbours))
         own = np.maximum(kernel.inverse(targets.norm2()), 0)[:, None]
         distances2: Array = np.maximum(own + np.square(neighbours).sum(axis=2) - 2 * inner, 0)

@@ -36,7 +36,7 @@ class FixedPoint(PreimageMethod):
     """
 
     needs = frozenset({"weights"})
-    abilities = ("profile", "derivative")
+    abilities = ("profile",)
     instead = "Gradient() serves any kernel with a gradient."
 
     tol: float = 1e-5

@@ -30,7 +30,7 @@ class Gradient(PreimageMethod):
     """
 
     needs = frozenset({"gradient"})
-    abilities = ("gradient", "diagonal_gradient")
+    abilities = ("gradient",)
     instead = "Learned() and Nearest() serve any kernel."
 
     box: tuple[float, float] | None = None

@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage._typing import Array
 from preimage.gram import tiles
+from preimage.kernels import knows
 from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 from preimage.preimages.base import dense_rows
 
@@ -78,7 +79,7 @@ class FeatureDistance:
         Far from all points the weights w underflow together; scaled by the largest they still have a ratio, and one
         fixed-point step with them leads to the points nearest to the start.
         """
-        if self.family != "distance" or not hasattr(self.kernel, "log_slope"):
+        if self.family != "distance" or not knows(self.kernel, "log_slope"):
             return Z
         Z = np.array(Z)
         for rows in tiles.slices(len(Z), 256):

@@ -8,7 +8,7 @@ import numpy as np
 
 from preimage._typing import Array, Generator
 from preimage.expansion import FeatureVectors, Weighted
-from preimage.kernels import Kernel
+from preimage.kernels import Kernel, knows
 from preimage.preimages.base import (
     PreimageMethod,
     Preimages,
@@ -30,7 +30,7 @@ class OneStep(PreimageMethod):
     """
 
     needs = frozenset({"weights"})
-    abilities = ("derivative", "inverse")
+    abilities = ("profile", "inverse")
     instead = "Gradient() serves kernels with a gradient."
 
     def check(self, kernel: Kernel) -> None:
@@ -54,6 +54,7 @@ class _OneStepMap:
 
     def _step(self, targets: Weighted, rows: slice) -> tuple[Array, Array]:
         kernel = targets.kernel
+        assert knows(kernel, "inverse")  # as checked at fit
         top = float(kernel.diagonal(self.points[:1])[0])
         values = targets.inner_points() + (top - targets.norm2()[:, None]) / 2
         weights = -targets.weights * kernel.derivative(kernel.inverse(np.clip(values, 1e-12 * top, top)))

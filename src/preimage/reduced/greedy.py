@@ -9,7 +9,7 @@ import scipy.linalg
 import scipy.optimize
 
 from preimage.expansion import Expansion
-from preimage.kernels import Kernel, require
+from preimage.kernels import Kernel, knows, require
 from preimage.preimages.base import dense_rows, refuse_precomputed
 from preimage.preimages.descent import Descent
 from preimage.preimages.objective import rms_radius
@@ -47,7 +47,7 @@ class Greedy:
     def check(self, kernel: Kernel) -> None:
         """A gradient is needed, and distances."""
         refuse_precomputed(kernel, "Greedy")
-        require(kernel, "Greedy", "gradient", "diagonal_gradient", serve="Selected() serves any kernel.")
+        require(kernel, "Greedy", "gradient", serve="Selected() serves any kernel.")
         if not kernel.positive_definite:
             raise ValueError(f"Greedy makes distances small, and {kernel!r} is indefinite and has none.")
 
@@ -139,5 +139,6 @@ class _Gain:
         gain = np.square(products).sum(axis=1) / beyond2
         pulls = products @ self.weights
         pulls[:, self.n :] += gain[:, None] * inside
+        assert knows(self.kernel, "gradient")
         gradient = 2 * self.kernel.gradient(Z, self.points, pulls) - gain[:, None] * self.kernel.diagonal_gradient(Z)
         return -gain, -gradient / beyond2[:, None], np.full(len(Z), np.nan)

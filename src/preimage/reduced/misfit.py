@@ -7,6 +7,7 @@ import scipy.linalg
 
 from preimage.expansion import Expansion
 from preimage.gram import tiles
+from preimage.kernels import knows
 
 RIDGE = 1e-10  # relative to the mean of k(z, z): keeps the weights finite where points meet
 
@@ -28,6 +29,7 @@ class Misfit:
         C = self._products(Z)
         B = self._solve(Z, C)
         inner, kernel = B.T @ B, self.kernel
+        assert knows(kernel, "gradient")
 
         def gradient(rows: slice) -> np.ndarray:
             own = kernel.gradient(Z[rows], Z, inner[rows])

@@ -59,7 +59,7 @@ def test_the_left_out_error_is_that_of_hiding_every_entry_in_turn(share):
 def test_columns_that_depend_on_each_other_exactly_are_filled_exactly_and_few_rows_are_not_trusted():
     mixing = np.random.default_rng(3).standard_normal((3, 20))
     whole = np.random.default_rng(4).standard_normal((150, 3)) @ mixing
-    gappy, lost = with_gaps(whole[100:])
+    gappy, _ = with_gaps(whole[100:])
     assert np.abs(GaussianModel.of(whole[:100])(gappy) - whole[100:]).max() < 1e-7
     noise = np.random.default_rng(5).standard_normal((30, 20))
     model = GaussianModel.of(noise)
@@ -70,7 +70,7 @@ def test_columns_that_depend_on_each_other_exactly_are_filled_exactly_and_few_ro
 def test_fewer_rows_than_columns_and_equal_columns_leave_the_model_finite(n):
     X = table(n=n, d=12)
     X[:, 3] = X[:, 4] = 1.0
-    gappy, lost = with_gaps(X)
+    gappy, _ = with_gaps(X)
     filled = GaussianModel.of(X)(gappy)
     assert np.isfinite(filled).all()
     np.testing.assert_allclose(filled[:, 3:5], 1.0, atol=1e-8)

@@ -124,5 +124,5 @@ def test_codes_alone_are_decoded_as_the_learned_map_does():
 
 @pytest.mark.parametrize("bad", [{"noise": 0.0}, {"noise": -1.0}, {"n_copies": 0}, {"n_landmarks": 0}])
 def test_bad_settings_are_refused(bad):
-    with pytest.raises(ValueError, match="noise|at least 1"):
+    with pytest.raises(ValueError, match=r"noise|at least 1"):
         Wiener(**bad)

@@ -96,7 +96,7 @@ class Noisy:
         E[φ(y) xᵀ] = E[φ(y) yᵀ] − σ² E[∂φ/∂y],   E[∂φ/∂y] ≈ E[(φ(y + hb) − φ(y)) bᵀ]/h,   b = ±1
 
     for features that depend on the noise through y alone; their derivative is taken along one probe b an image, through
-    all stages that y has been through. The error of an estimate is Stein's too (:class:`preimage.statistics.risk.Sure`).
+    all stages that y has been through. Stein's is the error of an estimate too (:class:`~preimage.statistics.risk.Sure`).
     """
 
     sigma: float

@@ -58,6 +58,7 @@ class WayBackMixin:
         """
         return self._denoise(X, outlier_scale, n_rounds).points
 
+    @conventions.keeps_n_jobs
     def find_preimages(self, X=None, *, codes=None, outlier_scale=None, n_rounds=10) -> Preimages:
         """What ``denoise(X)``, or ``inverse_transform(codes)``, finds, and how it went.
 
@@ -100,6 +101,7 @@ class WayBackMixin:
         filled[gaps] = self._ready(Imputation(methods, n_rounds))(X[gaps])
         return filled
 
+    @conventions.keeps_n_jobs
     def eigenvector_preimages(self, step=None):
         """Pictures of the components: points whose images are nearest to them, for both signs.
 
@@ -126,6 +128,7 @@ class WayBackMixin:
             signed = [model.expand(sign * np.diag(deviations)) for sign in (1, -1)]
         return tuple(preimages.find_preimage(expansion) for expansion in signed)
 
+    @conventions.keeps_n_jobs
     def basis_projections(self):
         """⟨φ(eᵢ), V⟩ for every component V and canonical basis vector eᵢ, shape (q, d) (Mika et al. 1998, Fig. 2)."""
         check_is_fitted(self)

@@ -64,6 +64,7 @@ class StreamingMixin:
                 self._fit_approximate(X, rng)
         return self
 
+    @conventions.keeps_n_jobs
     def merge(self, other):
         """Add all rows that another estimator has seen through the same landmarks; as if one had seen them all."""
         check_is_fitted(self)

@@ -65,8 +65,8 @@ def recompute_cancelled(
 
     ``left`` and ``right`` are the half squared norms that were subtracted, in the same units. ``slope`` bounds the
     derivative of what is computed from the values: where it makes no more than γ/ρ of twice their error, those that
-    may be 0 become 0, and that is all. All values are at most 0 afterwards. Where none has cancelled, this takes no more
-    than the largest of them.
+    may be 0 become 0, and that is all. All values are at most 0 afterwards. Where none has cancelled, this takes no
+    more than the largest of them.
     """
     eps, greatest = float(np.finfo(values.dtype).eps), values.max(initial=-np.inf)
     largest = left.max(initial=0) + right.max(initial=0)

@@ -10,6 +10,9 @@ protocols    those of ``preimage_papers.protocols``, mean SNR in dB over the tes
              per class; in P5 they see one draw. BM3D, a second per image, has every tenth image of one noise.
 clock        P5 in wall-clock time: the fit, and the least of three times to clean its 500 test rows.
 photographs  scikit-learn's two, each alone. Peers are given σ, and the best of a few settings by the true error.
+set12        the twelve grey pictures of the literature (``set12.npz`` in the folder PREIMAGE_DATA), means over them.
+             Ours with each effort, σ given or not, and as 8-bit files; no setting was chosen on them.
+files        kinds of picture files, nothing given: JPEG, counted light, salt and pepper, small pictures, no noise.
 signals      a minute and half a minute of joined heartbeats, each alone, and peers as for photographs.
 table        tables of scikit-learn, standardised, each alone.
 
@@ -17,7 +20,9 @@ A full run takes hours; parts of it can be run one by one with ``--json`` and sh
 """
 
 import argparse
+import io
 import json
+import os
 import time
 import warnings
 
@@ -27,15 +32,17 @@ from denoising_peers import Task, peers, wiener
 from sklearn.datasets import load_breast_cancer, load_sample_image, load_wine
 
 from preimage import Denoiser
-from preimage.datasets import load_mitbih
+from preimage.datasets import load_digits, load_mitbih
 from preimage.exceptions import PreimageWarning
-from preimage.noise import GaussianNoise
+from preimage.noise import GaussianNoise, SaltAndPepper
 from preimage.statistics import metrics
 from preimage_papers.protocols import NAMES, load, snr
 
-PARTS = ("protocols", "clock", "photographs", "signals", "table")
+PARTS = ("protocols", "clock", "photographs", "set12", "files", "signals", "table")
+EFFORTS = ("quick", "standard", "best")
 TITLES = dict(zip(NAMES, ("P1 σ.25", "P1 σ.5", "P1 s&p", "P2 G", "P2 s&p", "P3", "P4 ECG", "P5"), strict=True))
 QUICK = ("noisy input", "linear PCA", "linear Wiener filter", "k nearest neighbours", "wavelets", "Denoiser")
+CHROMA = (("4:4:4", 0), ("4:2:0", 2))
 SIGMAS, PICTURE_FILE = (0.05, 0.1, 0.2), 0.1
 RATE, BEAT_ENDS = 360, 5
 TABLE_SIGMA = 0.5
@@ -133,6 +140,76 @@ def photographs(figures):
                 if sigma == PICTURE_FILE:
                     held = np.round(np.clip(noisy, 0, 1) * 255) / 255
                     _alone(figures, f"{name} {kind} {sigma:g} 8 bit", clean, held, sigma, filters.SETTINGS, psnr)
+
+
+def set12(figures):
+    """Means over the twelve pictures."""
+    pictures = np.load(os.path.join(os.environ["PREIMAGE_DATA"], "set12.npz"))
+    names = sorted(pictures)[:: 6 if figures.options.quick else 1]
+    for sigma in (15, 25, 50):
+        found = {}
+        for name in names:
+            clean = pictures[name] / 255
+            noisy = clean + sigma / 255 * np.random.default_rng(0).standard_normal(clean.shape)
+            for method, denoise in _set12_methods(figures, sigma / 255).items():
+                start = time.process_time()
+                value = psnr(clean, denoise(noisy))
+                found.setdefault(method, []).append((value, time.process_time() - start))
+        for method, values in found.items():
+            figures.add(method, f"Set12 {sigma}", *np.mean(values, axis=0)[:1], apply=float(np.mean(values, axis=0)[1]))
+
+
+def _set12_methods(figures, sigma):
+    """Ours in all ways, and BM3D where it is installed."""
+    found = {}
+    for effort in EFFORTS:
+        for how, noise, form in (("told", sigma, None), ("", "auto", None), ("8 bit", "auto", _eight_bits)):
+            ours = Denoiser(effort=effort, noise=noise, random_state=0)
+            found[f"Denoiser {effort} {how}".strip()] = lambda y, ours=ours, form=form: ours.denoise_image(
+                form(y) if form else y
+            )
+    if filters.installed("BM3D") and not figures.options.quick:
+        found["BM3D"] = lambda y: filters.bm3d(y, sigma, 1.0)
+    return {method: denoise for method, denoise in found.items() if figures.wanted(method)}
+
+
+def files(figures):
+    """What becomes of files of many kinds, in dB before and after."""
+    colour = load_sample_image("china.jpg")[100:356, 200:456] / 255
+    grey, rng = colour.mean(axis=2), np.random.default_rng(0)
+    noisy = colour + 20 / 255 * rng.standard_normal(colour.shape)
+    cases = {f"JPEG q{q} {name}": (colour, _jpeg(noisy, q, mode)) for q in (50, 75, 90, 95) for name, mode in CHROMA}
+    cases |= {f"Poisson {peak}": (grey, _eight_bits(rng.poisson(peak * grey) / peak)) for peak in (5, 20, 100)}
+    cases |= {f"salt and pepper {p:g}": (grey, SaltAndPepper(p)(_eight_bits(grey), rng)) for p in (0.05, 0.1, 0.2)}
+    cases |= {"no noise": (grey, _eight_bits(grey)), "no noise, colour": (colour, colour)}
+    for case, (clean, file) in cases.items():
+        figures.add("noisy input", case, None if np.array_equal(clean, file) else psnr(clean, file))
+        start = time.process_time()
+        found = Denoiser(random_state=0).denoise_image(file)
+        figures.add("Denoiser", case, psnr(clean, found), apply=time.process_time() - start)
+    digits = load_digits().X[np.random.default_rng(0).permutation(1797)]
+    for n in (100, 300, 1000):
+        clean = digits[:n]
+        file = _eight_bits(clean + 0.25 * np.random.default_rng(1).standard_normal(clean.shape))
+        figures.add("noisy input", f"{n} digits", psnr(clean, file))
+        figures.add(
+            "Denoiser", f"{n} digits", psnr(clean, Denoiser(geometry=(8, 8), random_state=0).fit_transform(file))
+        )
+
+
+def _eight_bits(image):
+    return np.round(255 * np.clip(image, 0, 1)) / 255
+
+
+def _jpeg(image, quality, subsampling):
+    """What a JPEG file makes of an image."""
+    from PIL import Image
+
+    stored = io.BytesIO()
+    Image.fromarray(np.uint8(255 * _eight_bits(image) + 0.5)).save(
+        stored, "JPEG", quality=quality, subsampling=subsampling
+    )
+    return np.asarray(Image.open(stored)) / 255
 
 
 def picture(path):

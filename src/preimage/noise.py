@@ -18,7 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CustomNoise", "GaussianNoise", "Masking", "NoiseLaw", "PoissonNoise", "SaltAndPepper", "as_noise"]
+__all__ = [
+    "CustomNoise",
+    "GaussianNoise",
+    "Masking",
+    "NoiseLaw",
+    "PoissonGaussianNoise",
+    "PoissonNoise",
+    "SaltAndPepper",
+    "as_noise",
+]
 
 Array = NDArray[Any]
 
@@ -149,6 +158,41 @@ class PoissonNoise(NoiseLaw):
         """Count photons."""
         _require(bool(np.all(X >= 0)), "Poisson noise needs intensities: X holds negative values or NaN")
         return rng.poisson(self.peak * X.astype(float)) / self.peak
+
+
+@dataclass(frozen=True)
+class PoissonGaussianNoise(NoiseLaw):
+    """Light that is counted and then read out: y = a·n + √b·ε with n ~ Poisson(x/a), so that var y = a·x + b.
+
+    Parameters
+    ----------
+    a : float
+        What one count adds to a value, positive.
+    b : float
+        Variance of the Gaussian noise of reading out, at least 0.
+    clip : tuple (low, high) or None
+        The range that noisy values are clipped to.
+
+    References
+    ----------
+    Foi, Trimeche, Katkovnik & Egiazarian (2008), eq. 2.
+    """
+
+    a: float
+    b: float
+    clip: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        _require(_is_real(self.a) and 0 < self.a < np.inf, f"a must be > 0 and finite, got {self.a!r}")
+        _require(_is_real(self.b) and 0 <= self.b < np.inf, f"b must be ≥ 0 and finite, got {self.b!r}")
+        _require(self.clip is None or _is_range(self.clip), f"clip must be None or low < high, got {self.clip!r}")
+
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
+        """Count, read out, then clip."""
+        counted = PoissonNoise(1 / self.a).corrupt(X, rng)
+        Y: Array = counted + np.sqrt(self.b) * rng.standard_normal(X.shape)
+        clipped: Array = Y if self.clip is None else np.clip(Y, *self.clip)
+        return clipped
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 """The estimator ``Denoiser``."""
 
+import io
 import warnings
 
 import numpy as np
 import pytest
+from scipy.ndimage import median_filter
 from sklearn.base import clone
 from sklearn.datasets import load_sample_image, load_wine
 from sklearn.decomposition import PCA
@@ -160,22 +162,160 @@ def test_a_model_file_gives_the_same_answers(tmp_path, digits, from_noisy):
 
 
 @pytest.mark.parametrize("channels", [(), (3,)])
-def test_a_photograph_alone_gains_four_decibels(channels):
+def test_a_photograph_alone_loses_five_sixths_of_its_noise_and_tells_its_error(channels):
     photo = load_sample_image("flower.jpg")[100:260, 200:360] / 255
     photo = photo if channels else photo.mean(axis=2)
     noisy = photo + 0.1 * np.random.default_rng(0).standard_normal(photo.shape)
-    found = Denoiser(n_landmarks=200, n_stages=2, random_state=0).denoise_image(noisy)
+    denoiser = Denoiser(noise=0.1, random_state=0)
+    found = denoiser.denoise_image(noisy)
     assert found.shape == photo.shape
-    assert 4 < psnr(photo, found) - psnr(photo, noisy) < 12
+    assert 0.05 < mse(found, photo) / 0.1**2 < 0.18
+    assert denoiser.risk_ == pytest.approx(mse(found, photo), rel=0.25)
+    assert denoiser.risk_ <= min(denoiser.candidates_.values())
+    np.testing.assert_allclose(found + denoiser.residual_, noisy, rtol=1e-12)
+    assert not hasattr(denoiser, "stack_")
 
 
-def test_a_picture_file_with_values_cut_off_gains_four_decibels():
+def test_more_effort_leaves_less_error():
+    photo = load_sample_image("flower.jpg")[100:228, 200:328].mean(axis=2) / 255
+    noisy = photo + 0.1 * np.random.default_rng(0).standard_normal(photo.shape)
+    quick, standard = (
+        mse(Denoiser(effort=effort, random_state=0).denoise_image(noisy), photo) for effort in ("quick", "standard")
+    )
+    assert standard < 0.98 * quick
+
+
+def test_a_picture_file_with_values_cut_off_loses_little_by_it():
     photo = load_sample_image("flower.jpg")[80:240, 80:240].mean(axis=2) / 255
-    noisy = np.clip(photo + 0.1 * np.random.default_rng(0).standard_normal(photo.shape), 0, 1)
-    noisy = np.round(255 * noisy) / 255
-    assert np.mean(noisy == 0) > 0.02
-    found = Denoiser(n_landmarks=300, n_stages=2, random_state=0).denoise_image(noisy)
-    assert 4 < psnr(photo, found) - psnr(photo, noisy) < 12
+    noisy = photo + 0.1 * np.random.default_rng(0).standard_normal(photo.shape)
+    file = np.round(255 * np.clip(noisy, 0, 1)) / 255
+    assert np.mean(file == 0) > 0.02
+    denoiser = Denoiser(effort="quick", random_state=0)
+    found, whole = denoiser.denoise_image(file), Denoiser(effort="quick", random_state=0).denoise_image(noisy)
+    assert denoiser.noise_.sigma == pytest.approx(0.1, rel=0.1)
+    assert denoiser.noise_.clip[0] == 0
+    assert psnr(photo, found) > psnr(photo, whole) - 0.5
+
+
+@pytest.mark.parametrize("peak", [10, 50])
+def test_counted_light_is_recognised_and_its_noise_follows_the_brightness(peak):
+    photo = load_sample_image("flower.jpg")[0:320, 100:420].mean(axis=2) / 255
+    noisy = PoissonNoise(peak)(photo, np.random.default_rng(0))
+    denoiser = Denoiser(effort="quick", random_state=0)
+    found = denoiser.denoise_image(noisy)
+    assert denoiser.noise_.a == pytest.approx(1 / peak, rel=0.15)
+    told = Denoiser(effort="quick", noise=PoissonNoise(peak), random_state=0).denoise_image(noisy)
+    constant = Denoiser(effort="quick", noise=float(np.sqrt(mse(noisy, photo))), random_state=0).denoise_image(noisy)
+    assert psnr(photo, found) > psnr(photo, told) - 0.2
+    assert psnr(photo, found) > psnr(photo, constant) + 0.3
+
+
+def test_grey_that_is_stored_as_colour_comes_back_grey():
+    photo = load_sample_image("flower.jpg")[100:164, 200:264].mean(axis=2)
+    noisy = np.round(np.clip(photo + 20 * np.random.default_rng(0).standard_normal(photo.shape), 0, 255))
+    found = Denoiser(effort="quick", random_state=0).denoise_image(np.repeat(noisy[..., None], 3, axis=2))
+    np.testing.assert_array_equal(found, np.repeat(found[..., :1], 3, axis=2))
+    np.testing.assert_array_equal(found[..., 0], Denoiser(effort="quick", random_state=0).denoise_image(noisy))
+
+
+@pytest.mark.parametrize("p", [0.05, 0.2])
+def test_salt_and_pepper_is_recognised_and_beats_a_median(p):
+    photo = load_sample_image("flower.jpg")[100:228, 200:328].mean(axis=2) / 255
+    noisy = SaltAndPepper(p)(photo, np.random.default_rng(0))
+    denoiser = Denoiser(effort="quick", random_state=0)
+    found = denoiser.denoise_image(noisy)
+    assert denoiser.noise_.p == pytest.approx(p, rel=0.15)
+    assert psnr(photo, found) > psnr(photo, median_filter(noisy, 3)) + 4
+
+
+@pytest.mark.parametrize("sigma", [0.05, 0.2])
+def test_noise_that_is_cut_off_is_not_taken_for_salt_and_pepper(sigma):
+    photo = load_sample_image("flower.jpg")[0:160, 0:160].mean(axis=2) / 255
+    noisy = np.clip(photo + sigma * np.random.default_rng(0).standard_normal(photo.shape), 0, 1)
+    denoiser = Denoiser(effort="quick", random_state=0)
+    denoiser.denoise_image(noisy)
+    assert denoiser.noise_.sigma == pytest.approx(sigma, rel=0.1)
+
+
+@pytest.mark.parametrize("quality", [75, 90])
+def test_colours_stored_at_half_the_resolution_are_denoised_there(quality):
+    pil = pytest.importorskip("PIL.Image")
+    photo = load_sample_image("flower.jpg")[100:260, 200:360] / 255
+    noisy = np.clip(photo + 20 / 255 * np.random.default_rng(0).standard_normal(photo.shape), 0, 1)
+    stored = io.BytesIO()
+    pil.fromarray(np.uint8(np.round(255 * noisy))).save(stored, "JPEG", quality=quality, subsampling=2)
+    read = np.asarray(pil.open(stored)) / 255
+    found = Denoiser(effort="quick", random_state=0).denoise_image(read)
+    assert psnr(photo, found) > psnr(photo, read) + 2
+
+
+@pytest.mark.parametrize("name", ["china", "flower"])
+@pytest.mark.parametrize("axis", [None, 2])
+def test_a_clean_picture_comes_back_nearly_as_it_was(name, axis):
+    photo = load_sample_image(f"{name}.jpg")[100:228, 200:328] / 255
+    photo = photo if axis is None else photo.mean(axis=axis)
+    assert psnr(photo, Denoiser(effort="quick", random_state=0).denoise_image(photo)) > 45
+
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_small_pictures_from_files_are_better_than_linear_pca_at_its_best_though_their_noise_is_cut_off(n):
+    clean = load_digits().X[np.random.default_rng(0).permutation(1797)[: n + 200]]
+    files = np.round(255 * np.clip(clean + 0.25 * np.random.default_rng(1).standard_normal(clean.shape), 0, 1)) / 255
+    denoiser = Denoiser(geometry=(8, 8), random_state=0).fit(files[:n])
+    assert denoiser.noise_.sigma == pytest.approx(0.25, rel=0.1)
+    linear = min(
+        mse(PCA(q).fit(files).inverse_transform(PCA(q).fit(files).transform(files)), clean) for q in range(4, 30, 2)
+    )
+    for rows in (slice(n), slice(n, None)):
+        assert mse(denoiser.transform(files[rows]), clean[rows]) < 0.95 * linear
+    assert 0.2 * linear < denoiser.risk_ < linear
+
+
+@pytest.mark.parametrize("channels", [(), (2,)])
+def test_frames_of_a_stack_help_each_other(channels):
+    photo = load_sample_image("flower.jpg")[100:148, 200:248].mean(axis=2) / 255
+    clean = np.stack([np.roll(photo, shift, axis=1) for shift in range(4)])  # a film of a moving picture
+    clean = np.stack([clean] * 2, axis=-1) if channels else clean
+    noisy = clean + 0.1 * np.random.default_rng(0).standard_normal(clean.shape)
+    denoiser = Denoiser(noise=0.1, effort="quick", random_state=0)
+    found = denoiser.denoise_stack(noisy)
+    alone = np.stack([denoiser.denoise_image(frame) for frame in noisy])
+    assert found.shape == clean.shape
+    assert mse(found, clean) < 0.8 * mse(alone, clean)
+
+
+def test_a_sigma_far_above_what_the_picture_shows_is_warned_of():
+    photo = load_sample_image("flower.jpg")[100:164, 200:264].mean(axis=2) / 255
+    noisy = photo + 0.05 * np.random.default_rng(0).standard_normal(photo.shape)
+    with pytest.warns(NoiseLevelWarning, match="the image shows noise of 0.0"):
+        Denoiser(noise=0.2, effort="quick", random_state=0).denoise_image(noisy)
+
+
+def test_a_large_picture_in_tiles_is_answered_as_whole_away_from_the_seams(monkeypatch):
+    photo = load_sample_image("china.jpg")[:200, :200].mean(axis=2) / 255
+    noisy = photo + 0.1 * np.random.default_rng(0).standard_normal(photo.shape)
+    whole = Denoiser(noise=0.1, effort="quick", random_state=0).denoise_image(noisy)
+    monkeypatch.setattr("preimage.denoising.pictures.MOST_POINTS", 1000)
+    monkeypatch.setattr("preimage.denoising.pictures.TILE", 120)
+    tiled = Denoiser(noise=0.1, effort="quick", random_state=0).denoise_image(noisy)
+    np.testing.assert_allclose(tiled[:80, :80], whole[:80, :80], atol=1e-5)
+    assert mse(tiled, photo) < 1.02 * mse(whole, photo)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (8, 8), (1, 300), (300, 2, 3)])
+def test_an_image_too_small_to_tell_its_noise_is_left_with_a_sentence(shape):
+    image = np.random.default_rng(0).random(shape)
+    with pytest.warns(NoiseLevelWarning, match="does not tell its noise"):
+        np.testing.assert_array_equal(Denoiser().denoise_image(image), image)
+    told = Denoiser(noise=0.1, effort="quick", random_state=0).denoise_image(image)
+    assert np.isfinite(told).all() and told.shape == shape
+
+
+def test_the_scale_of_a_picture_does_not_matter():
+    photo = load_sample_image("flower.jpg")[100:164, 200:264].mean(axis=2) / 255
+    noisy = photo + 0.1 * np.random.default_rng(0).standard_normal(photo.shape)
+    found, large = (Denoiser(effort="quick", random_state=0).denoise_image(y) for y in (noisy, 1000 * noisy - 300))
+    np.testing.assert_allclose((large + 300) / 1000, found, atol=2e-4)
 
 
 def test_a_signal_alone_is_denoised_and_the_estimator_stays_unfitted():
@@ -243,9 +383,12 @@ def test_rows_with_gaps_get_a_sentence(digits, from_noisy):
     ("call", "sentence"),
     [
         (lambda d: d.denoise_image(np.zeros(5)), "2 or 3 axes"),
+        (lambda d: d.denoise_stack(np.zeros((5, 5))), "3 or 4 axes"),
         (lambda d: d.denoise_signal(np.zeros((5, 5))), "1 axes"),
         (lambda d: d.denoise_image(np.full((9, 9), np.nan)), "fill them first"),
-        (lambda d: d.denoise_image(np.eye(9)), "too few to learn from"),
+        (lambda d: d.denoise_signal(np.arange(9.0)), "too few to learn from"),
+        (lambda d: d.set_params(effort="most").denoise_image(np.eye(50)), "effort must be one of"),
+        (lambda d: d.set_params(noise=Masking(0.1)).denoise_image(np.eye(50)), "only Gaussian and Poisson noise"),
         (lambda d: d.set_params(examples="clean", noise=0.1).denoise_image(np.eye(50)), "no clean examples"),
     ],
 )

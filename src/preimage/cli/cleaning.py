@@ -35,14 +35,24 @@ class Cleaning:
     ----------
     data, train : Data
         The noisy data, and clean examples or None.
-    noise, shape, kernel, components, method, seed
+    noise, shape, kernel, components, method, effort, seed
         The options; None where one was not given.
     """
 
     def __init__(
-        self, data: Data, train: Data | None, *, noise: Any, shape: Any, kernel: Any, components: Any, method: Any, seed
+        self,
+        data: Data,
+        train: Data | None,
+        *,
+        noise: Any,
+        shape: Any,
+        kernel: Any,
+        components: Any,
+        method: Any,
+        effort: str = "standard",
+        seed: int,
     ):
-        self.data, self.train = data, train
+        self.data, self.train, self.effort = data, train, effort
         self.form = data.form if shape is None else _shaped(data, shape)
         self.kernel, self.components, self.method, self.noise = kernel, components, method, noise
         self._check()
@@ -90,6 +100,8 @@ class Cleaning:
         noise = getattr(self.model, "noise_", self.noise)
         law = f"of σ = {noise.sigma:.3g}" if isinstance(noise, GaussianNoise) and noise.clip is None else facts["noise"]
         told = f"{what} cleaned by {facts['method']}, noise {law}, removed {facts['removed']:.3g} rms"
+        if self.form.alone == "image" and facts["remaining_error"]:
+            return f"{told}, estimated PSNR {-10 * np.log10(facts['remaining_error']):.1f} dB"
         return told + (
             "" if facts["remaining_error"] is None else f", remaining error about {facts['remaining_error'] ** 0.5:.3g}"
         )
@@ -136,7 +148,7 @@ class Cleaning:
             )
         gaussian = isinstance(self.noise, str | GaussianNoise)
         self._check_unit()
-        if self.train is None and not gaussian and not self.is_plain:
+        if self.train is None and not gaussian and not self.is_plain and self.form.alone != "image":
             raise click.UsageError(
                 f"without clean examples only Gaussian noise can be removed, not {self.noise!r}: add --train."
             )
@@ -163,6 +175,7 @@ class Cleaning:
             noise=self.noise,
             geometry=None if self.form.alone else self.form.shape,
             **({} if self.kernel is None else {"kernel": self.kernel}),
+            effort=self.effort,
             random_state=seed,
         )
 

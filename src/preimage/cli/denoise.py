@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 @click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
 @click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA of so many components.")
 @click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this way back.")
+@click.option(
+    "--effort",
+    type=click.Choice(["quick", "standard", "best"]),
+    default="standard",
+    show_default=True,
+    help="How much time one image may take.",
+)
 @click.option("--report", metavar="PAGE", help="Write a page, .html, with before and after.")
 @table_options
 @seed_option

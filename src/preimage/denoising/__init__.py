@@ -1,9 +1,36 @@
-"""Denoising by stages of kernel features with a learned way back, for rows, images and signals."""
+"""Denoising by stages of kernel features with a learned way back, and, of one picture alone, by similar patches."""
 
+from preimage.denoising.chroma import CoarseColours
+from preimage.denoising.curves import Curve
+from preimage.denoising.impulses import filled, lost
 from preimage.denoising.learning import Learner, Units
+from preimage.denoising.levels import measured
+from preimage.denoising.pictures import EFFORTS, Picture, in_tiles
 from preimage.denoising.pieces import cut, small_patches
 from preimage.denoising.saturation import Limits
+from preimage.denoising.similar_rows import SimilarRows, censored_level
 from preimage.denoising.stack import Level, Plan, Stack
 from preimage.denoising.stage import Recipe, Stage
 
-__all__ = ["Learner", "Level", "Limits", "Plan", "Recipe", "Stack", "Stage", "Units", "cut", "small_patches"]
+__all__ = [
+    "EFFORTS",
+    "CoarseColours",
+    "Curve",
+    "Learner",
+    "Level",
+    "Limits",
+    "Picture",
+    "Plan",
+    "Recipe",
+    "SimilarRows",
+    "Stack",
+    "Stage",
+    "Units",
+    "censored_level",
+    "cut",
+    "filled",
+    "in_tiles",
+    "lost",
+    "measured",
+    "small_patches",
+]

@@ -7,20 +7,42 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from preimage import kernels
-from preimage.denoising import Learner, Limits, Stack, Units, cut, small_patches
+from preimage.denoising import (
+    EFFORTS,
+    CoarseColours,
+    Curve,
+    Learner,
+    Limits,
+    Picture,
+    SimilarRows,
+    Stack,
+    Units,
+    censored_level,
+    cut,
+    filled,
+    in_tiles,
+    lost,
+    measured,
+    small_patches,
+)
 from preimage.estimators import conventions
 from preimage.exceptions import NoiseLevelWarning, silenced, warn
 from preimage.gram import threads, tiles
 from preimage.io.models import Persistent
 from preimage.kernels import Radial
 from preimage.kernels.base import is_number
-from preimage.noise import GaussianNoise, NoiseLaw, as_noise
+from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, SaltAndPepper, as_noise
 from preimage.statistics.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
 
 FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes
 FEWEST_POINTS, FEWEST_PATCHES = 1000, 20
+JUDGES = 100  # images by which it is judged what was removed
+LEAST_SIGMA = 1e-3  # beside the spread of all numbers
+STILL = 0.9  # share of images in which a point lies on a limit that noise does not move it from
+SHORTEST_SIDE = 16  # of an image that tells its noise
 BYTES_A_POINT = 200  # of an image, while it is denoised
 DOUBTFUL = 1.1  # a sigma that exceeds what the data show by this factor is warned of
+FAR_MORE = 1.5  # and of an image by this one
 HEAVY_TAILS = 1.0  # excess kurtosis of what was removed, from which it is no Gaussian noise
 
 
@@ -48,6 +70,8 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         Rows that a stage compares with; time grows with it, and the error falls slowly.
     n_stages : int
         The most levels on top of each other; fewer where one more does not help.
+    effort : "quick", "standard" or "best"
+        How much time ``denoise_image`` takes.
     random_state : int, RandomState, Generator or None
         Where landmarks, probes and corrupted copies are drawn from.
     n_jobs : int or None
@@ -57,11 +81,15 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     Attributes
     ----------
     noise_ : NoiseLaw
-        What is removed.
-    stack_ : Stack
-        The fitted levels.
+        What is removed; by the last ``fit`` or from the last image.
     risk_ : float
-        The mean squared error of a number that remains, as the rows set aside show it.
+        The mean squared error of a number that remains, as the rows set aside show it, or Stein's estimate of an image.
+    stack_ : Stack
+        The levels that ``fit`` found.
+    candidates_ : dict of floats
+        The risk of each estimate of which the last image is the combination.
+    residual_ : array
+        What was removed from the last image.
 
     Examples
     --------
@@ -86,6 +114,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         kernel="gaussian",
         n_landmarks=1200,
         n_stages=4,
+        effort="standard",
         random_state=None,
         n_jobs=None,
     ):
@@ -95,6 +124,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         self.kernel = kernel
         self.n_landmarks = n_landmarks
         self.n_stages = n_stages
+        self.effort = effort
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -115,7 +145,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     @conventions.also_distributed
     def transform(self, X):
         """Rows without noise."""
-        check_is_fitted(self)
+        check_is_fitted(self, "stack_")
         X = conventions.read_rows(self, X, reset=False)
         found, shape = np.empty_like(X), _shape(self.geometry, X.shape[1])
         for rows in tiles.row_blocks(len(X), BYTES_A_POINT * X.shape[1]):
@@ -127,27 +157,104 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return self.transform(X)
 
     def denoise_image(self, image):
-        """One image without noise, learned from itself: (height, width), or (height, width, channels) in colour.
+        """One image without noise, from itself: (height, width), or (height, width, channels) in colour.
 
-        The estimator stays as it is, and its ``geometry`` has no part in this.
+        Similar patches answer for each other (:mod:`preimage.denoising.groups`). The noise may follow the brightness,
+        as that of counted light does, and values may be cut off at the ends of their range, as in picture files.
+        ``geometry`` has no part in this, and what ``fit`` has learned stays.
+
+        Attributes ``noise_``, ``risk_``, ``candidates_`` and ``residual_`` tell what was found.
         """
         image = _floating(image, "an image", (2, 3))
-        return self._alone(image if image.ndim == 3 else image[..., None]).reshape(image.shape)
+        return self._alone(image, image if image.ndim == 3 else image[..., None])
+
+    def denoise_stack(self, stack):
+        """Frames without noise, each from itself and its neighbours: (frames, height, width), or with channels last.
+
+        A film, or the slices of a volume: similar patches are sought in five frames. What was found is told as by
+        ``denoise_image``.
+        """
+        stack = _floating(stack, "a stack", (3, 4))
+        return self._alone(stack, stack if stack.ndim == 4 else stack[..., None])
+
+    def _alone(self, given: np.ndarray, image: np.ndarray) -> np.ndarray:
+        """What is made of an image or a stack, ``image`` with an axis of channels."""
+        if self.examples != "noisy":
+            raise ValueError('an image or a signal alone has no clean examples: use Denoiser(examples="noisy").')
+        if self.effort not in EFFORTS:
+            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}.")
+        with threads.limited(self.n_jobs):
+            found = self._picture(image).reshape(given.shape)
+        self.residual_ = given - found
+        return found
 
     def denoise_signal(self, signal):
         """One signal without noise, learned from itself."""
         signal = _floating(signal, "a signal", (1,))
-        return self._alone(signal[:, None]).reshape(signal.shape)
-
-    def _alone(self, image: np.ndarray) -> np.ndarray:
         if self.examples != "noisy":
             raise ValueError('an image or a signal alone has no clean examples: use Denoiser(examples="noisy").')
-        learner = clone(self).set_params(geometry=image.shape)
-        if np.ptp(image) > 0:
-            with threads.limited(self.n_jobs):
-                learner._learn(cut(image), wholes=False, windows=True, anywhere=True)
-                return learner._denoised(image[None])[0]
-        return image.copy()  # there is no noise in it
+        learner = clone(self).set_params(geometry=(len(signal), 1))
+        if np.ptp(signal) == 0:
+            return signal.copy()  # there is no noise in it
+        with threads.limited(self.n_jobs):
+            learner._learn(cut(signal[:, None]), wholes=False, windows=True, anywhere=True)
+            self.noise_, self.risk_ = learner.noise_, learner.risk_
+            return learner._denoised(signal[None, :, None]).reshape(signal.shape)
+
+    def _picture(self, image: np.ndarray) -> np.ndarray:
+        """What is made of an image with channels."""
+        if np.all(image == image[..., :1]):  # grey, also where it is stored as colour
+            image, channels = image[..., :1], image.shape[-1]
+            return np.repeat(self._answered(image), channels, axis=-1)
+        return self._answered(image)
+
+    def _answered(self, image: np.ndarray) -> np.ndarray:
+        units, rng = Units.of(image), conventions.generator(self.random_state)
+        told = not (isinstance(self.noise, str) and self.noise == "auto")
+        self.risk_, self.candidates_ = 0.0, {}
+        if (missing := None if told else lost(image)) is not None:
+            rest = self._answered(filled(image, missing))
+            self.noise_ = SaltAndPepper(float(missing.mean()), float(image.min()), float(image.max()))
+            return rest
+        curve = self._curve(image)
+        self.noise_ = _law_of(curve)
+        if np.ptp(image) == 0 or not curve.floor + curve.slope > 1e-12 * units.scale**2:
+            return image.copy()  # there is no noise in it
+        inside, within = units.inside(image), curve.within(units)
+        coarse = None if told else CoarseColours.recognised(inside)
+        if coarse:
+            self.noise_ = GaussianNoise(coarse.sigma * units.scale)
+            found = in_tiles(lambda part: CoarseColours(part, coarse.step).answered(self.effort, rng), inside)
+        else:
+            found = in_tiles(lambda part: Picture(part, within).answered(self.effort, rng), inside)
+        self.risk_ = found.risk * units.scale**2
+        self.candidates_ = {name: risk * units.scale**2 for name, risk in found.candidates.items()}
+        return units.outside(found.image).astype(image.dtype, copy=False)
+
+    def _curve(self, image: np.ndarray) -> Curve:
+        """The law of the noise of an image, estimated where it is not given; frames of a stack stand on each other."""
+        image = image.reshape(-1, *image.shape[-2:])
+        limits = Limits.of(image[None])
+        if isinstance(self.noise, str) and self.noise == "auto":
+            if min(image.shape[:-1]) < SHORTEST_SIDE:
+                warn(
+                    f"an image of {image.shape[0]} × {image.shape[1]} points does not tell its noise: name it.",
+                    NoiseLevelWarning,
+                )
+                return Curve(0.0, 0.0)
+            return measured(image, limits)
+        law = _as_law(self.noise)
+        if isinstance(law, GaussianNoise):
+            _warn_of_more_than_shown(law.sigma, image, limits)
+            return Curve(0.0, law.sigma**2, Limits(*law.clip) if law.clip else limits)
+        if isinstance(law, PoissonNoise):
+            return Curve(1 / law.peak, 0.0, Limits(-np.inf, limits.high))
+        if isinstance(law, PoissonGaussianNoise):
+            return Curve(law.a, law.b, Limits(*law.clip) if law.clip else Limits(-np.inf, limits.high))
+        raise ValueError(
+            f"of one image alone only Gaussian and Poisson noise can be removed, not {law!r}: use Denoiser with clean "
+            "examples (examples='clean')."
+        )
 
     def _learn(self, images: np.ndarray, wholes: bool, windows: bool, anywhere: bool = False) -> None:
         rng = conventions.generator(self.random_state)
@@ -157,20 +264,25 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
                 f"{images.size // images.shape[-1]} points in all are too few to learn from: give more rows, a larger "
                 "image or a longer signal, or clean examples of more."
             )
-        limits = Limits.of(images) if windows and self.examples == "noisy" else None
-        wholes = wholes and not limits  # a row is trusted whole or not at all
-        learner = Learner(kernel, self.n_landmarks, self.n_stages, wholes, windows, anywhere)
+        limits = _limits(images) if windows and self.examples == "noisy" else None
         self.noise_ = self._law(images, limits)
         self.units_ = Units.of(images)
         inside = self.units_.inside(images)
+        if limits and wholes:
+            curve = Curve(0.0, max(self.noise_.sigma, LEAST_SIGMA * self.units_.scale) ** 2, limits)
+            self.stack_: SimilarRows | Stack = SimilarRows.fit(inside, curve.within(self.units_), rng)
+            self.risk_ = self.stack_.risk * self.units_.scale**2
+            _warn_of_tails(inside[:JUDGES] - self.stack_(inside[:JUDGES]))
+            return
+        learner = Learner(kernel, self.n_landmarks, self.n_stages, wholes, windows, anywhere)
         if self.examples == "clean":
             self.stack_ = learner.from_clean(inside, self.units_.noise(self.noise_), rng)
-        elif (sigma := self.noise_.sigma / self.units_.scale) <= 1e-6:  # type: ignore[attr-defined]
+        elif (sigma := self.noise_.sigma / self.units_.scale) <= 1e-6:
             self.stack_ = Stack(risk=0.0)
         else:
             within = limits.within(self.units_) if limits else None
             self.stack_ = learner.from_noisy(inside, sigma, rng, within)
-            some = inside[:: max(1, len(inside) // 100)]
+            some = inside[:: max(1, len(inside) // JUDGES)]
             _warn_of_tails(some - self.stack_(some))
         self.risk_ = max(self.stack_.risk, 0.0) * self.units_.scale**2
 
@@ -202,6 +314,8 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
                 )
             return _as_law(self.noise)
         if automatic:
+            if limits and (sigma := censored_level(images.reshape(len(images), -1), limits)):
+                return GaussianNoise(sigma)
             level = _level(images, self.geometry, limits)
             return GaussianNoise(level.sigma if level.trusted else level.low)  # too little is safer than too much
         law = _as_law(self.noise)
@@ -212,6 +326,22 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             )
         _warn_of_doubtful(law.sigma, images, self.geometry, limits)
         return law
+
+
+def _law_of(curve: Curve) -> NoiseLaw:
+    clip = (curve.limits.low, curve.limits.high) if curve.limits else None
+    if curve.slope > 0:
+        return PoissonGaussianNoise(curve.slope, curve.floor, clip)
+    return GaussianNoise(float(np.sqrt(curve.floor)), clip)
+
+
+def _limits(images: np.ndarray) -> Limits | None:
+    """Where values were cut off; nowhere if some points lie on a limit in nearly all images, since noise moves them."""
+    limits, rows = Limits.of(images), images.reshape(len(images), -1)
+    if len(images) >= FEWEST_IMAGES:
+        still = max(np.mean(rows == end, axis=0).max() for end in (limits.low, limits.high))
+        limits = Limits(-np.inf, np.inf) if still > STILL else limits
+    return limits or None
 
 
 def _as_law(noise) -> NoiseLaw:
@@ -260,6 +390,16 @@ def _warn_of_doubtful(sigma: float, images: np.ndarray, geometry, limits: Limits
             f"the data show noise of {level.sigma:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",
             NoiseLevelWarning,
         )
+
+
+def _warn_of_more_than_shown(sigma: float, image: np.ndarray, limits: Limits) -> None:
+    if min(image.shape[:-1]) >= SHORTEST_SIDE and np.ptp(image) > 0:
+        shown = float(np.sqrt(measured(image, limits).before(float(image.mean()))))
+        if sigma > FAR_MORE * shown:
+            warn(
+                f"the image shows noise of {shown:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",
+                NoiseLevelWarning,
+            )
 
 
 def _warn_of_tails(removed: np.ndarray) -> None:

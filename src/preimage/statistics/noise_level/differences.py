@@ -54,7 +54,7 @@ def from_flat_patches(X, shape: tuple[int, ...]) -> NoiseLevel:
     Trust it where a fifth of the patches is flat.
     """
     X = checked_rows(X)
-    means, differences = _blocks(X, shape)
+    means, differences = patch_moments(X, shape)
     unevenness = means.var(axis=1)
     flattest = differences[unevenness <= np.quantile(unevenness, FLOOR)]
     sigma = float(np.sqrt(np.mean(np.square(flattest))))
@@ -63,7 +63,7 @@ def from_flat_patches(X, shape: tuple[int, ...]) -> NoiseLevel:
     return NoiseLevel(sigma, sigma * (1 - error), sigma * (1 + error), "flat patches", doubt)
 
 
-def _blocks(X: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def patch_moments(X: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Means and differences of the blocks of every row."""
     if int(np.prod(shape)) != X.shape[1] or min(shape) < 3:
         raise ValueError(f"rows of {X.shape[1]} numbers are no patches of shape {shape} that blocks fit into.")

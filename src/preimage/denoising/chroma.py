@@ -1,0 +1,104 @@
+"""Colour pictures that went through a JPEG file, where colours are stored more coarsely than the luminance.
+
+Most files have colours at half the resolution (4:2:0): neighbours share their noise, and it is much smaller than that
+of the luminance. Luminance and colours are answered one after the other, each with its own level, the colours at the
+resolution that they have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.ndimage import zoom
+
+from preimage.denoising.levels import at_lags, measured
+from preimage.denoising.pictures import Answered, combined
+from preimage.denoising.saturation import Limits
+
+__all__ = ["CoarseColours"]
+
+# ITU-R BT.601, as JFIF has it
+LUMINANCE = np.array([[0.299, 0.587, 0.114], [-0.168736, -0.331264, 0.5], [0.5, -0.418688, -0.081312]])
+SHARED = 1.7  # ratio of differences at lags 4 and 1 from which neighbours share their noise
+COARSER = 0.8  # ratio of the noise of colours and luminance, 0.94 for white noise, up to which colours are coarser
+MOST_SHARED = 1.4  # by how much shared noise may exceed what next neighbours show of it; more is texture
+LEAST = 1e-3  # of the range of a channel is the least σ
+ENOUGH = 1024  # points along a side of the middle of an image that tells how it was stored
+SHORTEST = 32  # points along a side, below which nothing can be said about that
+
+
+@dataclass(frozen=True, eq=False)
+class CoarseColours:
+    """A noisy image of shape (height, width, 3) with colours of their own noise.
+
+    Parameters
+    ----------
+    image : array
+    step : int
+        Points along a side that share their colour.
+    """
+
+    image: np.ndarray
+    step: int
+
+    @classmethod
+    def recognised(cls, image: np.ndarray) -> CoarseColours | None:
+        """The image, if the noise of its colours is shared by neighbours or much less than that of the luminance."""
+        if image.ndim != 3 or image.shape[-1] != 3 or min(image.shape[:2]) < SHORTEST:
+            return None
+        middle = tuple(slice((n - min(n, ENOUGH)) // 2, (n + min(n, ENOUGH)) // 2) for n in image.shape[:2])
+        luminance, *colours = (at_lags(channel, (1, 4)) for channel in np.moveaxis(image[middle] @ LUMINANCE.T, -1, 0))
+        if all(colour[1] > SHARED * colour[0] for colour in colours):
+            return cls(image, 2)
+        return cls(image, 1) if all(max(colour) < COARSER * max(luminance) for colour in colours) else None
+
+    @cached_property
+    def sigma(self) -> float:
+        """The level of the luminance."""
+        return _level(self._channels[..., 0])
+
+    def answered(self, effort: str, rng: np.random.Generator) -> Answered:
+        """The estimate by patches; the risk is that of the luminance, which has nearly all the noise."""
+        luminance = self._channels[..., :1]
+        clean = self._part(luminance, np.array([self.sigma**2]), effort, rng)
+        coarse = _coarser(self._channels, self.step)
+        levels = [_level(coarse[..., channel]) for channel in (1, 2)]
+        found = self._part(coarse, np.square([self.sigma / self.step, *levels]), effort, rng)
+        change = _finer(found.image - coarse, self.step, self.image.shape)
+        channels = np.concatenate([clean.image, (self._channels + change)[..., 1:]], axis=-1)
+        return Answered(channels @ np.linalg.inv(LUMINANCE).T, clean.risk, clean.candidates)
+
+    def _part(self, channels: np.ndarray, variances: np.ndarray, effort: str, rng) -> Answered:
+        offset = channels.mean(axis=(0, 1))
+        variances = np.maximum(variances, (LEAST * np.ptp(channels, axis=(0, 1))) ** 2 + 1e-12)
+        level = float(np.sqrt(variances[0])) / max(float(np.ptp(channels[..., 0])), 1e-12)
+        found = combined((channels - offset).astype(np.float32), lambda estimate: variances, effort, level, rng)
+        return Answered(found.image + offset, found.risk, found.candidates)
+
+    @cached_property
+    def _channels(self) -> np.ndarray:
+        return self.image @ LUMINANCE.T
+
+
+def _level(channel: np.ndarray) -> float:
+    """σ of noise that neighbours may share: what differences of next neighbours miss of it is seen at larger lags."""
+    near, far = at_lags(channel)
+    shared = min(max(far / near, 1.0), MOST_SHARED) if near > 0 else 1.0
+    ends = Limits(float(channel.min()), float(channel.max()))  # values near them were cut off before they were stored
+    return shared * float(np.sqrt(measured(channel[..., None], ends).before(0.0)))
+
+
+def _coarser(channels: np.ndarray, step: int) -> np.ndarray:
+    """Means of step × step points; the last row and column are repeated where they do not fit."""
+    height, width, n = channels.shape
+    whole = np.pad(channels, ((0, -height % step), (0, -width % step), (0, 0)), mode="edge")
+    return whole.reshape(-(-height // step), step, -(-width // step), step, n).mean(axis=(1, 3))
+
+
+def _finer(channels: np.ndarray, step: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Linear interpolation between the middles of step × step points."""
+    if step == 1:
+        return channels
+    return zoom(channels, (step, step, 1), order=1, mode="nearest", grid_mode=True)[: shape[0], : shape[1]]

@@ -1,0 +1,106 @@
+"""How the noise of a picture follows its brightness, and what a file that cuts values off makes of it.
+
+A value x has Gaussian noise of variance a·x + b, as light that is counted has (Foi et al. 2008), and is then cut off at
+the ends of the range. What remains has the mean e(x) and the variance s²(x) of the clipped law: with
+m₁(t) = tΦ(t) + φ(t) and m₂(t) = (t² + 1)Φ(t) + tφ(t), and t = (x − low)/σ, u = (x − high)/σ,
+
+    e = low + σ(m₁(t) − m₁(u)),   s² = σ²(m₂(t) − m₂(u)) − 2(high − low)σ m₁(u) − (e − low)².
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtr
+
+from preimage.denoising.saturation import Limits
+
+__all__ = ["Curve"]
+
+REACH = 8.0  # how far from a limit values are bent by it, in σ
+KNOTS = 400
+NONE = Limits(-np.inf, np.inf)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The law of a noisy value whose clean one is x.
+
+    Parameters
+    ----------
+    slope, floor : float
+        a and b of the variance a·x + b.
+    limits : Limits
+        Where values are cut off.
+    """
+
+    slope: float
+    floor: float
+    limits: Limits = NONE
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the noise is the same everywhere."""
+        return self.slope == 0 and not self.limits
+
+    def within(self, units) -> Curve:
+        """The same law in other units."""
+        floor = (self.floor + self.slope * units.offset) / units.scale**2
+        return Curve(self.slope / units.scale, floor, self.limits.within(units))
+
+    def before(self, x: np.ndarray | float) -> np.ndarray:
+        """The variance of the noise before values are cut off."""
+        return np.maximum(self.slope * np.asarray(x) + self.floor, self._least)
+
+    def variance(self, means: np.ndarray) -> np.ndarray:
+        """s² where the mean of noisy values is e."""
+        if not self.limits:
+            return self.before(means)
+        _, mean, variance = self._knots
+        return np.where(self._far(means), self.before(means), np.interp(means, mean, variance))
+
+    def undone(self, means: np.ndarray) -> np.ndarray:
+        """The x whose noisy values have the mean e, within the limits."""
+        if not self.limits:
+            return np.asarray(means)
+        x, mean, _ = self._knots
+        return np.where(self._far(means), means, np.interp(means, mean, x))
+
+    def _far(self, means: np.ndarray) -> np.ndarray:
+        """Where the only limit is too far away to matter."""
+        _, mean, _ = self._knots
+        below, above = np.isinf(self.limits.low), np.isinf(self.limits.high)
+        return ((means < mean[0]) & below) | ((means > mean[-1]) & above)
+
+    @property
+    def _least(self) -> float:
+        ends = [end for end in (self.limits.low, self.limits.high) if np.isfinite(end)]
+        return max(1e-3 * max([self.floor] + [self.slope * end + self.floor for end in ends]), 1e-12)
+
+    @cached_property
+    def _knots(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values x, and the mean and the variance of what the file makes of them; between limits, all of the range."""
+        low, high = self.limits.low, self.limits.high
+        reach = REACH * float(np.sqrt(max(self.before(end) for end in (low, high) if np.isfinite(end))))
+        x = np.linspace(low if np.isfinite(low) else high - reach, high if np.isfinite(high) else low + reach, KNOTS)
+        sigma = np.sqrt(self.before(x))
+        first, last = max(low, x[0] - 3 * reach), min(high, x[-1] + 3 * reach)
+        t, u = (x - first) / sigma, (x - last) / sigma
+        gain = sigma * (_m1(t) - _m1(u))
+        square = sigma**2 * (_m2(t) - _m2(u)) - 2 * (last - first) * sigma * _m1(u)
+        mean = np.maximum.accumulate(first + gain)
+        return x, mean + 1e-12 * np.arange(KNOTS) * (x[-1] - x[0]), np.maximum(square - gain**2, self._least)
+
+
+def _m1(t: np.ndarray) -> np.ndarray:
+    return t * ndtr(t) + _density(t)
+
+
+def _m2(t: np.ndarray) -> np.ndarray:
+    return (t**2 + 1) * ndtr(t) + t * _density(t)
+
+
+def _density(t: np.ndarray) -> np.ndarray:
+    return np.exp(-0.5 * np.square(t)) / np.sqrt(2 * np.pi)

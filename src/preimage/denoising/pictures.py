@@ -1,0 +1,192 @@
+"""One picture alone: what groups of similar patches make of it, and how far that is from the truth.
+
+An orthonormal cosine transform turns the channels into their mean and differences, for three the opponent colours, and
+groups are found in the mean. The error that remains is Stein's estimate: the picture is answered a second time with a
+small probe added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from scipy.fft import dct
+from scipy.ndimage import gaussian_filter
+
+from preimage import progress
+from preimage.denoising.curves import Curve
+from preimage.denoising.groups import Search, Steps, Variance
+
+__all__ = ["EFFORTS", "Answered", "Picture", "combined", "in_tiles"]
+
+EFFORTS = ("quick", "standard", "best")
+MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # of an image that is answered whole; else the sides of tiles
+STEP = 0.05  # length of the probe in σ: patches change places as it grows, and chance grows as it falls
+BLUR = 1.5  # width of the mean that stands in for an estimate before there is one
+FINE, MIDDLE = 0.07, 0.15  # noise beside the range of the picture up to which patches are small, and medium
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """What was found.
+
+    Attributes
+    ----------
+    image : array
+        The estimate.
+    risk : float
+        Its mean squared error, as far as can be told.
+    candidates : dict of floats
+        That of every estimate of which it is the combination.
+    """
+
+    image: np.ndarray
+    risk: float
+    candidates: dict[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A noisy image of shape (grid…, channels), and the law of its noise."""
+
+    image: np.ndarray
+    curve: Curve
+
+    def answered(self, effort: str, rng: np.random.Generator) -> Answered:
+        """The estimate by patches, with its risk."""
+        found = combined(self._inside(self.image), self._variances, effort, self._level, rng)
+        return Answered(self._outside(found.image), found.risk, found.candidates)
+
+    @cached_property
+    def _basis(self) -> np.ndarray:
+        return dct(np.eye(self.image.shape[-1]), norm="ortho", axis=0)
+
+    @cached_property
+    def _offset(self) -> np.ndarray:
+        return self.image.mean(axis=tuple(range(self.image.ndim - 1)), dtype=float)
+
+    @property
+    def _level(self) -> float:
+        """The noise beside the range of the picture."""
+        blurred = gaussian_filter(self.image.mean(axis=-1), 2.0)
+        variance = float(np.mean(self.curve.variance(blurred)))
+        return float(np.sqrt(variance)) / max(float(np.ptp(blurred)), np.sqrt(variance))
+
+    def _inside(self, image: np.ndarray) -> np.ndarray:
+        return ((image - self._offset) @ self._basis.T).astype(np.float32)
+
+    def _outside(self, inside: np.ndarray) -> np.ndarray:
+        return self.curve.undone(self._means(inside)).astype(self.image.dtype)
+
+    def _means(self, inside: np.ndarray) -> np.ndarray:
+        return inside.astype(float) @ self._basis + self._offset
+
+    def _variances(self, estimate: np.ndarray | None) -> np.ndarray:
+        """The variances of the noise of every channel, or of every number."""
+        if self.curve.is_constant:
+            return np.full(self.image.shape[-1], self.curve.floor, dtype=np.float32)
+        if estimate is None:
+            means = gaussian_filter(self.image, (*(BLUR,) * (self.image.ndim - 1), 0))
+        else:
+            means = self._means(estimate)
+        return (self.curve.variance(means) @ np.square(self._basis).T).astype(np.float32)
+
+
+def in_tiles(answer: Callable[[np.ndarray], Answered], image: np.ndarray) -> Answered:
+    """What a function answers to the tiles of a large image, each seen with a margin of its neighbours."""
+    grid = image.shape[:-1]
+    sides = [length if np.prod(grid) <= MOST_POINTS else min(TILE, length) for length in grid]
+    starts = [range(0, length, side) for length, side in zip(grid, sides, strict=True)]
+    corners = list(product(*starts))
+    if len(corners) == 1:
+        return answer(image)
+    found, risk, candidates = np.empty(image.shape, dtype=np.float32), 0.0, dict[str, float]()
+    for number, corner in enumerate(corners):
+        progress.report("tiles", number, len(corners))
+        inner = [slice(at, min(at + side, n)) for at, side, n in zip(corner, sides, grid, strict=True)]
+        outer = [slice(max(part.start - MARGIN, 0), part.stop + MARGIN) for part in inner]
+        cut = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(inner, outer, strict=True))
+        tile = answer(image[tuple(outer)])
+        found[tuple(inner)] = tile.image[cut]
+        share = float(np.prod([part.stop - part.start for part in inner]) / np.prod(grid))
+        risk += share * tile.risk
+        candidates = {name: candidates.get(name, 0.0) + share * value for name, value in tile.candidates.items()}
+    progress.report("tiles", len(corners), len(corners))
+    return Answered(found, risk, candidates)
+
+
+def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, rng: np.random.Generator) -> Answered:
+    """The estimates by patches, combined with the weights of least Stein risk, none of them negative.
+
+    Parameters
+    ----------
+    noisy : array of shape (grid…, channels)
+        Groups are found in the first channel.
+    variances : callable
+        As :class:`preimage.denoising.groups.Steps` takes it.
+    effort, level
+        Which steps are taken: for noise of this level beside the range of the picture.
+    """
+    steps = steps_for(effort, level, noisy.shape[:-1])
+    probe = np.where(rng.random(noisy.shape) < 0.5, -1, 1).astype(np.float32)
+    size = np.sqrt(np.broadcast_to(variances(None), noisy.shape)).astype(np.float32)
+    still, moved = (steps(start, variances) for start in (noisy, noisy + STEP * size * probe))
+    names = list(still)
+    gaps = [np.ravel(still[name] - noisy) for name in names]
+    squares = np.array([[float(a @ b) / noisy.size for b in gaps] for a in gaps])
+    slopes = [float(np.mean(size * probe * (moved[name] - still[name]), dtype=float)) / STEP for name in names]
+    risk = _Risk(squares, np.array(slopes), float(np.mean(np.square(size), dtype=float)))
+    best = risk.least()
+    image = np.sum([weight * still[name] for name, weight in zip(names, best.astype(np.float32), strict=True)], axis=0)
+    alone = {name: max(risk(weights), 0.0) for name, weights in zip(names, np.eye(len(names)), strict=True)}
+    return Answered(image, max(risk(best), 0.0), alone)
+
+
+@dataclass(frozen=True, eq=False)
+class _Risk:
+    """Stein's estimate of the error of a weighted mean of estimates fᵢ.
+
+    ‖Σ wᵢfᵢ − y‖² + 2 Σ wᵢ tr(V ∂fᵢ/∂y) − tr V, each a mean over all numbers
+    """
+
+    squares: np.ndarray
+    slopes: np.ndarray
+    variance: float
+
+    def __call__(self, weights: np.ndarray) -> float:
+        return float(weights @ self.squares @ weights + 2 * self.slopes @ weights - self.variance)
+
+    def least(self) -> np.ndarray:
+        """The weights of least risk that are not negative and sum to 1."""
+        return min(_corners(self.squares, self.slopes), key=self)
+
+
+def _corners(squares: np.ndarray, slopes: np.ndarray):
+    """The least risk on every face of the simplex of weights, where that lies inside the face."""
+    m = len(slopes)
+    for number in range(1, 2**m):
+        face = [i for i in range(m) if number >> i & 1]
+        k = len(face)
+        system = np.zeros((k + 1, k + 1))
+        system[:k, :k], system[:k, k], system[k, :k] = 2 * squares[np.ix_(face, face)], 1, 1
+        found = np.linalg.lstsq(system, np.append(-2 * slopes[face], 1), rcond=None)[0][:k]
+        if (found >= 0).all():
+            weights = np.zeros(m)
+            weights[face] = found / found.sum()
+            yield weights
+
+
+def steps_for(effort: str, level: float, grid: tuple[int, ...]) -> Steps:
+    """The steps of an effort, for noise of this level beside the range of the picture."""
+    side = 7 if level <= FINE else 9 if level <= MIDDLE else 11
+    if effort == "quick":
+        steps = Steps(Search(side, 18, 25, 6), Search(7, 48, 25, 6))
+    elif effort == "standard":
+        steps = Steps(Search(side, 18, 31, 5), Search(7, 64, 31, 5), Search(6, 64, 37, 6), 4, 4)
+    else:
+        first, second, last = Search(side, 18, 37, 4), Search(7, 64, 37, 4), Search(9, 90, 37, 5)
+        steps = Steps(first, second, Search(6, 64, 45, 4), 6, 3, last)
+    return steps.within(grid)

@@ -1,0 +1,119 @@
+"""Many small pictures whose values were cut off: each is answered together with the pictures most like it.
+
+Kernel stages learn by Stein's identity, which needs Gaussian noise. Groups need no more than its mean and variance, and
+those of values that were cut off are known (:mod:`preimage.denoising.curves`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import norm
+
+from preimage.denoising.curves import Curve
+from preimage.denoising.groups.ridge import by_pilot, by_stein
+from preimage.denoising.saturation import Limits
+from preimage.denoising.views import Images
+from preimage.gram import tiles
+
+__all__ = ["SimilarRows", "censored_level"]
+
+FIRST, SECOND = 16, 60  # rows in a group of the first and of the second step
+EXTRA = 0.05
+JUDGES = 300  # rows by which the risk is told
+BETWEEN = 0.3, 0.7  # shares of values at a limit, between which a column tells its spread best
+LOWEST = 0.1  # quantile of the spreads of columns that is taken for noise alone
+
+
+@dataclass(frozen=True, eq=False)
+class SimilarRows:
+    """Noisy rows of one kind, and what the first step makes of them.
+
+    Attributes
+    ----------
+    noisy, pilots : arrays of shape (rows, d)
+    curve : Curve
+        The law of the noise.
+    risk : float
+        The mean squared error of a number, as it is for the answers with noise of this law added.
+    """
+
+    noisy: np.ndarray
+    pilots: np.ndarray
+    curve: Curve
+    risk: float = float("nan")
+
+    @classmethod
+    def fit(cls, images: Images, curve: Curve, rng: np.random.Generator) -> SimilarRows:
+        """From noisy images, one per row."""
+        noisy = images.reshape(len(images), -1).astype(np.float32)
+        found = cls(noisy, cls(noisy, noisy, curve)._first(noisy), curve)
+        some = found(images[rng.permutation(len(images))[:JUDGES]])
+        noise = np.sqrt(curve.before(some)) * rng.standard_normal(some.shape)
+        again = found(np.clip(some + noise, curve.limits.low, curve.limits.high).astype(np.float32))
+        return replace(found, risk=float(np.mean(np.square(again - some), dtype=float)))
+
+    @property
+    def levels(self) -> tuple[SimilarRows]:
+        """Itself, as the one level of a stack."""
+        return (self,)
+
+    def __call__(self, images: Images) -> Images:
+        """Images without noise, by the images most like them."""
+        rows = images.reshape(len(images), -1).astype(np.float32)
+        return self.curve.undone(self._means(rows)).astype(np.float32).reshape(images.shape)
+
+    def _means(self, rows: np.ndarray) -> np.ndarray:
+        """What the mean of noisy values is for the truth of every row."""
+        pilot = self._first(rows)
+        found = np.empty_like(rows)
+        for block in self._blocks(rows, SECOND):
+            near = self._nearest(pilot[block], self.pilots, rows[block], SECOND)
+            X = np.concatenate([pilot[block][:, None], self.pilots[near]], axis=1)
+            Y = np.concatenate([rows[block][:, None], self.noisy[near]], axis=1)
+            found[block] = by_pilot(X, Y, self._noise(X))[0][:, 0]
+        return found
+
+    def _first(self, rows: np.ndarray) -> np.ndarray:
+        """The answer by Stein's estimate."""
+        found, mean = np.empty_like(rows), self.noisy.mean(axis=0)
+        for block in self._blocks(rows, FIRST):
+            near = self._nearest(rows[block], self.noisy, rows[block], FIRST)
+            Y = np.concatenate([rows[block][:, None], self.noisy[near]], axis=1)
+            smooth = np.broadcast_to((Y.mean(axis=1, keepdims=True) + mean) / 2, Y.shape)
+            found[block] = by_stein(Y, self._noise(smooth), EXTRA)[0][:, 0]
+        return found
+
+    def _noise(self, means: np.ndarray) -> np.ndarray:
+        """The total variance of the noise of rows."""
+        return self.curve.variance(means).sum(axis=2).astype(np.float32)
+
+    def _nearest(self, these: np.ndarray, those: np.ndarray, own: np.ndarray, k: int) -> np.ndarray:
+        """The numbers of the k − 1 rows nearest to each of these; a row that is the same is not near but itself."""
+        k = min(k, len(those) - 1)
+        gaps = np.einsum("ij,ij->i", those, those) - 2 * (these @ those.T)
+        same = np.einsum("ij,ij->i", own, own)[:, None] + np.einsum("ij,ij->i", self.noisy, self.noisy)
+        gaps[np.abs(same - 2 * (own @ self.noisy.T)) <= 1e-5 * same] = np.inf
+        return np.argpartition(gaps, k - 2, axis=1)[:, : k - 1]
+
+    def _blocks(self, rows: np.ndarray, k: int):
+        return tiles.row_blocks(len(rows), 16 * k * rows.shape[1] + 16 * len(self.noisy))
+
+
+def censored_level(rows: np.ndarray, limits: Limits) -> float | None:
+    """σ from columns that are cut off at a limit about half of the time; None where there are none.
+
+    A share of values Φ(−t) at the limit and the mean of what lies beyond, σ(tΦ(t) + φ(t)), give t and σ (Tobin 1958). A
+    column whose truth is always the same has the σ of the noise alone, and others have more.
+    """
+    found = []
+    for sign, limit in ((1.0, limits.low), (-1.0, limits.high)):
+        if np.isfinite(limit):
+            beyond = sign * (rows - limit)
+            share = np.mean(beyond <= 0, axis=0)
+            here = (share > BETWEEN[0]) & (share < BETWEEN[1])
+            t = norm.ppf(1 - share[here])
+            found.append(beyond[:, here].mean(axis=0) / (t * norm.cdf(t) + norm.pdf(t)))
+    spreads = np.concatenate(found) if found else np.empty(0)
+    return float(np.quantile(spreads, LOWEST)) if len(spreads) >= 3 else None

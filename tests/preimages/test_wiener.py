@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge
 from preimage import KernelPCA, decomposition
 from preimage.kernels import Gaussian, Laplacian, Linear
 from preimage.preimages import Wiener
-from preimage.preimages.wiener import MOST, PROBES, LinearFilter, implied_noise
+from preimage.preimages.wiener import MOST, PROBES, RowFilter, implied_noise
 
 
 def table(n=300, d=6, seed=0):
@@ -27,7 +27,7 @@ def test_the_linear_filter_is_the_covariance_over_the_covariance_with_noise(shap
     C = np.cov(X.T.astype(float), bias=True)
     expected = X.mean(axis=0) + (X - X.mean(axis=0)) @ np.linalg.solve(C + sigma**2 * np.eye(shape[1]), C)
     tolerance = 100 * np.finfo(dtype).eps * np.abs(X).max()
-    np.testing.assert_allclose(LinearFilter.of(X, sigma)(X), expected, atol=tolerance)
+    np.testing.assert_allclose(RowFilter.of(X, sigma)(X), expected, atol=tolerance)
 
 
 def test_no_linear_filter_has_less_error_on_gaussian_rows():
@@ -35,7 +35,7 @@ def test_no_linear_filter_has_less_error_on_gaussian_rows():
     axes, _ = np.linalg.qr(rng.standard_normal((4, 4)))
     root = axes * np.sqrt([3.0, 1.0, 0.3, 0.01])
     X = rng.standard_normal((200_000, 4)) @ root.T
-    best = LinearFilter.of(X, sigma)
+    best = RowFilter.of(X, sigma)
     error = np.mean(np.square(best(X + sigma * rng.standard_normal(X.shape)) - X))
     variances = np.array([3.0, 1.0, 0.3, 0.01])
     assert error == pytest.approx(np.mean(variances * sigma**2 / (variances + sigma**2)), rel=0.02)
@@ -82,7 +82,7 @@ def test_the_answer_is_the_filtered_row_and_a_ridge_regression_on_its_codes_of_w
     way = Wiener(noise=sigma, n_landmarks=200).prepare(model, np.random.default_rng(0))  # with all codes it is exact
     rng, copies = np.random.default_rng(0), np.repeat(X, 2, axis=0)
     corrupted = copies + sigma * rng.standard_normal(copies.shape)
-    linear, codes = LinearFilter.of(X, sigma), model.codes(corrupted)
+    linear, codes = RowFilter.of(X, sigma), model.codes(corrupted)
     missed = copies - linear(corrupted)
     assert way.correction is not None
     ridge = KernelRidge(alpha=way.correction.ridge, kernel=RBF(way.correction.kernel.length_scale))
@@ -99,7 +99,7 @@ def test_a_correction_that_does_not_help_is_left_out():
     way = Wiener(noise=0.6).prepare(model, np.random.default_rng(0))
     assert way.correction is None
     answer = way(model.expand(model.codes(X)), X).points
-    np.testing.assert_allclose(answer, np.clip(LinearFilter.of(X, 0.6)(X), X - 1.8, X + 1.8))
+    np.testing.assert_allclose(answer, np.clip(RowFilter.of(X, 0.6)(X), X - 1.8, X + 1.8))
 
 
 def test_no_entry_is_changed_by_more_than_three_standard_deviations_of_the_noise():

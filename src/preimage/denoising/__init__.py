@@ -1,11 +1,11 @@
 """Denoising by stages of kernel features with a learned way back, and, of one picture alone, by similar patches."""
 
 from preimage.denoising.chroma import CoarseColours
-from preimage.denoising.curves import Curve
+from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.impulses import filled, lost
 from preimage.denoising.learning import Learner, Units
-from preimage.denoising.levels import measured
-from preimage.denoising.pictures import EFFORTS, Picture, in_tiles
+from preimage.denoising.levels import measured_noise
+from preimage.denoising.pictures import EFFORTS, NoisyPicture, in_tiles
 from preimage.denoising.pieces import cut, small_patches
 from preimage.denoising.saturation import Limits
 from preimage.denoising.similar_rows import SimilarRows, censored_level
@@ -15,11 +15,11 @@ from preimage.denoising.stage import Recipe, Stage
 __all__ = [
     "EFFORTS",
     "CoarseColours",
-    "Curve",
+    "NoiseCurve",
     "Learner",
     "Level",
     "Limits",
-    "Picture",
+    "NoisyPicture",
     "Plan",
     "Recipe",
     "SimilarRows",
@@ -31,6 +31,6 @@ __all__ = [
     "filled",
     "in_tiles",
     "lost",
-    "measured",
+    "measured_noise",
     "small_patches",
 ]

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.ndimage import zoom
 
-from preimage.denoising.levels import at_lags, measured
+from preimage.denoising.levels import at_lags, measured_noise
 from preimage.denoising.pictures import Answered, combined
 from preimage.denoising.saturation import Limits
 
@@ -87,7 +87,7 @@ def _level(channel: np.ndarray) -> float:
     near, far = at_lags(channel)
     shared = min(max(far / near, 1.0), MOST_SHARED) if near > 0 else 1.0
     ends = Limits(float(channel.min()), float(channel.max()))  # values near them were cut off before they were stored
-    return shared * float(np.sqrt(measured(channel[..., None], ends).before(0.0)))
+    return shared * float(np.sqrt(measured_noise(channel[..., None], ends).before(0.0)))
 
 
 def _coarser(channels: np.ndarray, step: int) -> np.ndarray:

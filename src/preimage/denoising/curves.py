@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from preimage.denoising.saturation import Limits
 
-__all__ = ["Curve"]
+__all__ = ["NoiseCurve"]
 
 REACH = 8.0  # how far from a limit values are bent by it, in σ
 KNOTS = 400
@@ -25,7 +25,7 @@ NONE = Limits(-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
-class Curve:
+class NoiseCurve:
     """The law of a noisy value whose clean one is x.
 
     Parameters
@@ -45,10 +45,10 @@ class Curve:
         """Whether the noise is the same everywhere."""
         return self.slope == 0 and not self.limits
 
-    def within(self, units) -> Curve:
+    def within(self, units) -> NoiseCurve:
         """The same law in other units."""
         floor = (self.floor + self.slope * units.offset) / units.scale**2
-        return Curve(self.slope / units.scale, floor, self.limits.within(units))
+        return NoiseCurve(self.slope / units.scale, floor, self.limits.within(units))
 
     def before(self, x: np.ndarray | float) -> np.ndarray:
         """The variance of the noise before values are cut off."""

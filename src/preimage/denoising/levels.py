@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import uniform_filter
 
-from preimage.denoising.curves import Curve
+from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.saturation import Limits
 from preimage.statistics.noise_level.differences import patch_moments
 
-__all__ = ["at_lags", "measured"]
+__all__ = ["at_lags", "measured_noise"]
 
 FLATTEST = (
     0.2,
@@ -38,7 +38,7 @@ CLEARER = 25.0  # by how much the misfit of a line must be less than that of a c
 RISE = 1.3  # and how much the variance must change between the dark and the bright
 
 
-def measured(image: np.ndarray, limits: Limits) -> Curve:
+def measured_noise(image: np.ndarray, limits: Limits) -> NoiseCurve:
     """The curve of an image (grid…, channels): constant variance unless a line is clearly nearer to what is seen.
 
     A line is taken for counted light, whose zeros are not cut off.
@@ -47,7 +47,7 @@ def measured(image: np.ndarray, limits: Limits) -> Curve:
     constant = patches.fitted(limits, sloped=False)
     texture = patches.texture(patches.flat(constant))
     if texture > ALL_TEXTURE:  # there is hardly any noise in it
-        return Curve(0.0, constant.floor * (ALL_TEXTURE / texture) ** 2, constant.limits)
+        return NoiseCurve(0.0, constant.floor * (ALL_TEXTURE / texture) ** 2, constant.limits)
     counted = patches.fitted(Limits(-np.inf, limits.high), sloped=True)
     if counted.slope <= 0 or not patches.changes(counted):
         return constant
@@ -87,17 +87,17 @@ class _Patches:
         means, uneven, squares = (np.concatenate(parts) for parts in zip(*(part[:3] for part in found), strict=True))
         return cls(means, uneven, squares, found[0][3])
 
-    def fitted(self, limits: Limits, sloped: bool) -> Curve:
+    def fitted(self, limits: Limits, sloped: bool) -> NoiseCurve:
         """The curve of flat patches, which are found by the curve of the round before."""
-        curve, chosen = Curve(0.0, 1.0, limits), self._flat_in_bands(limits)
+        curve, chosen = NoiseCurve(0.0, 1.0, limits), self._flat_in_bands(limits)
         for _ in range(ROUNDS):
             floor = max(float(np.mean(self.squares[chosen])), 1e-12) if curve.floor == 1.0 else curve.floor
-            curve = Curve(curve.slope, floor, limits)
+            curve = NoiseCurve(curve.slope, floor, limits)
             curve = self._regressed(curve, chosen, sloped)
             chosen = self.flat(curve)
         return curve
 
-    def flat(self, curve: Curve) -> np.ndarray:
+    def flat(self, curve: NoiseCurve) -> np.ndarray:
         """Numbers of the flattest patches, of those that the limits leave enough noise in."""
         variance = curve.variance(self.means)
         useful = np.flatnonzero(variance > USEFUL * curve.before(curve.undone(self.means)))
@@ -114,12 +114,12 @@ class _Patches:
         """How uneven patches are beside the differences in them: up to 1 for the flattest if noise is all they have."""
         return float(np.sqrt(self.uneven[chosen].mean() / max(self.squares[chosen].mean(), 1e-300)))
 
-    def changes(self, curve: Curve) -> bool:
+    def changes(self, curve: NoiseCurve) -> bool:
         """Whether the noise differs much between dark and bright patches."""
         dark, bright = curve.before(np.quantile(self.means, [0.05, 0.95]))
         return bool(bright > RISE * dark)
 
-    def misfit(self, curve: Curve, chosen: np.ndarray) -> float:
+    def misfit(self, curve: NoiseCurve, chosen: np.ndarray) -> float:
         """χ² of the mean squares in bands of brightness."""
         order = chosen[np.argsort(self.means[chosen])]
         total = 0.0
@@ -130,18 +130,18 @@ class _Patches:
                 total += gap**2 / (2 * variance**2 / (self.n * len(band)) + (0.02 * variance) ** 2)
         return total
 
-    def _regressed(self, curve: Curve, chosen: np.ndarray, sloped: bool) -> Curve:
+    def _regressed(self, curve: NoiseCurve, chosen: np.ndarray, sloped: bool) -> NoiseCurve:
         """A line, or a constant, through the squares as they would be without limits."""
         x = curve.undone(self.means[chosen])
         variance = curve.before(x)
         squares = self.squares[chosen] * variance / curve.variance(self.means[chosen])
         if not sloped:
-            return Curve(0.0, max(float(squares.mean()), 1e-12), curve.limits)
+            return NoiseCurve(0.0, max(float(squares.mean()), 1e-12), curve.limits)
         design = np.column_stack([x, np.ones_like(x)]) / variance[:, None]
         slope, floor = np.linalg.lstsq(design, squares / variance, rcond=None)[0]
         if floor < 0:
             slope, floor = np.sum(squares * x / variance**2) / np.sum(np.square(x / variance)), 0.0
-        return Curve(max(float(slope), 0.0), max(float(floor), 1e-12), curve.limits)
+        return NoiseCurve(max(float(slope), 0.0), max(float(floor), 1e-12), curve.limits)
 
     def _flat_in_bands(self, limits: Limits) -> np.ndarray:
         """The flattest patches of every band of brightness, for a start."""

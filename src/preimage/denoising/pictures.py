@@ -17,10 +17,10 @@ from scipy.fft import dct
 from scipy.ndimage import gaussian_filter
 
 from preimage import progress
-from preimage.denoising.curves import Curve
+from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.groups import Search, Steps, Variance
 
-__all__ = ["EFFORTS", "Answered", "Picture", "combined", "in_tiles"]
+__all__ = ["EFFORTS", "Answered", "NoisyPicture", "combined", "in_tiles"]
 
 EFFORTS = ("quick", "standard", "best")
 MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # of an image that is answered whole; else the sides of tiles
@@ -49,11 +49,11 @@ class Answered:
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class NoisyPicture:
     """A noisy image of shape (grid…, channels), and the law of its noise."""
 
     image: np.ndarray
-    curve: Curve
+    curve: NoiseCurve
 
     def answered(self, effort: str, rng: np.random.Generator) -> Answered:
         """The estimate by patches, with its risk."""
@@ -124,7 +124,7 @@ def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, 
     Parameters
     ----------
     noisy : array of shape (grid…, channels)
-        Groups are found in the first channel.
+        PatchGroups are found in the first channel.
     variances : callable
         As :class:`preimage.denoising.groups.Steps` takes it.
     effort, level

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import norm
 
-from preimage.denoising.curves import Curve
+from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.groups.ridge import by_pilot, by_stein
 from preimage.denoising.saturation import Limits
 from preimage.denoising.views import Images
@@ -33,7 +33,7 @@ class SimilarRows:
     Attributes
     ----------
     noisy, pilots : arrays of shape (rows, d)
-    curve : Curve
+    curve : NoiseCurve
         The law of the noise.
     risk : float
         The mean squared error of a number, as it is for the answers with noise of this law added.
@@ -41,11 +41,11 @@ class SimilarRows:
 
     noisy: np.ndarray
     pilots: np.ndarray
-    curve: Curve
+    curve: NoiseCurve
     risk: float = float("nan")
 
     @classmethod
-    def fit(cls, images: Images, curve: Curve, rng: np.random.Generator) -> SimilarRows:
+    def fit(cls, images: Images, curve: NoiseCurve, rng: np.random.Generator) -> SimilarRows:
         """From noisy images, one per row."""
         noisy = images.reshape(len(images), -1).astype(np.float32)
         found = cls(noisy, cls(noisy, noisy, curve)._first(noisy), curve)

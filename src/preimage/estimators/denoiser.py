@@ -10,10 +10,10 @@ from preimage import kernels
 from preimage.denoising import (
     EFFORTS,
     CoarseColours,
-    Curve,
     Learner,
     Limits,
-    Picture,
+    NoiseCurve,
+    NoisyPicture,
     SimilarRows,
     Stack,
     Units,
@@ -22,7 +22,7 @@ from preimage.denoising import (
     filled,
     in_tiles,
     lost,
-    measured,
+    measured_noise,
     small_patches,
 )
 from preimage.estimators import conventions
@@ -226,12 +226,12 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             self.noise_ = GaussianNoise(coarse.sigma * units.scale)
             found = in_tiles(lambda part: CoarseColours(part, coarse.step).answered(self.effort, rng), inside)
         else:
-            found = in_tiles(lambda part: Picture(part, within).answered(self.effort, rng), inside)
+            found = in_tiles(lambda part: NoisyPicture(part, within).answered(self.effort, rng), inside)
         self.risk_ = found.risk * units.scale**2
         self.candidates_ = {name: risk * units.scale**2 for name, risk in found.candidates.items()}
         return units.outside(found.image).astype(image.dtype, copy=False)
 
-    def _curve(self, image: np.ndarray) -> Curve:
+    def _curve(self, image: np.ndarray) -> NoiseCurve:
         """The law of the noise of an image, estimated where it is not given; frames of a stack stand on each other."""
         image = image.reshape(-1, *image.shape[-2:])
         limits = Limits.of(image[None])
@@ -241,16 +241,16 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
                     f"an image of {image.shape[0]} × {image.shape[1]} points does not tell its noise: name it.",
                     NoiseLevelWarning,
                 )
-                return Curve(0.0, 0.0)
-            return measured(image, limits)
+                return NoiseCurve(0.0, 0.0)
+            return measured_noise(image, limits)
         law = _as_law(self.noise)
         if isinstance(law, GaussianNoise):
             _warn_of_more_than_shown(law.sigma, image, limits)
-            return Curve(0.0, law.sigma**2, Limits(*law.clip) if law.clip else limits)
+            return NoiseCurve(0.0, law.sigma**2, Limits(*law.clip) if law.clip else limits)
         if isinstance(law, PoissonNoise):
-            return Curve(1 / law.peak, 0.0, Limits(-np.inf, limits.high))
+            return NoiseCurve(1 / law.peak, 0.0, Limits(-np.inf, limits.high))
         if isinstance(law, PoissonGaussianNoise):
-            return Curve(law.a, law.b, Limits(*law.clip) if law.clip else Limits(-np.inf, limits.high))
+            return NoiseCurve(law.a, law.b, Limits(*law.clip) if law.clip else Limits(-np.inf, limits.high))
         raise ValueError(
             f"of one image alone only Gaussian and Poisson noise can be removed, not {law!r}: use Denoiser with clean "
             "examples (examples='clean')."
@@ -269,7 +269,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         self.units_ = Units.of(images)
         inside = self.units_.inside(images)
         if limits and wholes:
-            curve = Curve(0.0, max(self.noise_.sigma, LEAST_SIGMA * self.units_.scale) ** 2, limits)
+            curve = NoiseCurve(0.0, max(self.noise_.sigma, LEAST_SIGMA * self.units_.scale) ** 2, limits)
             self.stack_: SimilarRows | Stack = SimilarRows.fit(inside, curve.within(self.units_), rng)
             self.risk_ = self.stack_.risk * self.units_.scale**2
             _warn_of_tails(inside[:JUDGES] - self.stack_(inside[:JUDGES]))
@@ -328,7 +328,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return law
 
 
-def _law_of(curve: Curve) -> NoiseLaw:
+def _law_of(curve: NoiseCurve) -> NoiseLaw:
     clip = (curve.limits.low, curve.limits.high) if curve.limits else None
     if curve.slope > 0:
         return PoissonGaussianNoise(curve.slope, curve.floor, clip)
@@ -394,7 +394,7 @@ def _warn_of_doubtful(sigma: float, images: np.ndarray, geometry, limits: Limits
 
 def _warn_of_more_than_shown(sigma: float, image: np.ndarray, limits: Limits) -> None:
     if min(image.shape[:-1]) >= SHORTEST_SIDE and np.ptp(image) > 0:
-        shown = float(np.sqrt(measured(image, limits).before(float(image.mean()))))
+        shown = float(np.sqrt(measured_noise(image, limits).before(float(image.mean()))))
         if sigma > FAR_MORE * shown:
             warn(
                 f"the image shows noise of {shown:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",

@@ -69,7 +69,7 @@ class Wiener(PreimageMethod):
         rng = np.random.default_rng(0)  # the same probes for every model, so that a loaded one answers as it did
         inputs = dense_rows(model.inputs)
         sigma = implied_noise(model, rng) if self.noise is None else float(self.noise)
-        linear = LinearFilter.of(inputs, sigma)
+        linear = RowFilter.of(inputs, sigma)
         rows = np.repeat(spread_rows(inputs, SAMPLE), self.n_copies, axis=0)
         noisy = rows + sigma * rng.standard_normal(rows.shape).astype(rows.dtype)
         missed, codes = rows - linear(noisy), model.codes(noisy)
@@ -83,7 +83,7 @@ class Wiener(PreimageMethod):
 
 
 @dataclass(frozen=True, eq=False)
-class LinearFilter:
+class RowFilter:
     """x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) over the principal axes."""
 
     mean: Array
@@ -91,7 +91,7 @@ class LinearFilter:
     gains: Array
 
     @classmethod
-    def of(cls, inputs: Array, sigma: float) -> LinearFilter:
+    def of(cls, inputs: Array, sigma: float) -> RowFilter:
         """The filter for rows like the inputs with white noise of standard deviation σ."""
         mean, variances, axes = principal_axes(inputs)
         kept = variances > 0
@@ -106,7 +106,7 @@ class LinearFilter:
 class _WienerMap:
     model: Decomposition
     sigma: float
-    linear: LinearFilter
+    linear: RowFilter
     correction: _LearnedMap | None
     box: Box
 

@@ -1,6 +1,6 @@
-"""Groups of similar patches of one image, answered by ridge regression."""
+"""PatchGroups of similar patches of one image, answered by ridge regression."""
 
-from preimage.denoising.groups.matching import Groups, Search, find
+from preimage.denoising.groups.matching import PatchGroups, Search, find_groups
 from preimage.denoising.groups.steps import Steps, Variance
 
-__all__ = ["Groups", "Search", "Steps", "Variance", "find"]
+__all__ = ["PatchGroups", "Search", "Steps", "Variance", "find_groups"]

@@ -1,4 +1,4 @@
-"""Groups of similar patches: where they are found, and how their answers become an image again.
+"""PatchGroups of similar patches: where they are found, and how their answers become an image again.
 
 An image is an array of one axis (signals), two, or three (volumes). A patch is known by its first corner, and corners
 are numbered in C order. References stand on a coarser grid of corners, the last ones included, and are worked through
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from preimage.gram import threads
 
-__all__ = ["Groups", "Search", "find"]
+__all__ = ["PatchGroups", "Search", "find_groups"]
 
 MATCHED = {
     1: 64,
@@ -73,7 +73,7 @@ class Search:
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class PatchGroups:
     """Similar patches of every reference.
 
     Attributes
@@ -142,7 +142,7 @@ class Groups:
         return place, [_overlaid(values, local, self.sides) for values in (*sums, counts)]
 
 
-def find(image: np.ndarray, search: Search) -> Groups:
+def find_groups(image: np.ndarray, search: Search) -> PatchGroups:
     """The patches nearest to each reference, itself first, by the squared distance within its window.
 
     ‖a − b‖² = ‖a‖² + ‖b‖² − 2aᵀb comes from one product of the references of a block with all patches around them.
@@ -159,7 +159,7 @@ def find(image: np.ndarray, search: Search) -> Groups:
         members[block] = _nearest(image, sides, corners, windows, at, k)
 
     threads.parallel_map(fill, _blocks(shape, MATCHED))
-    return Groups(grid, sides, shape, members.reshape(-1, k))
+    return PatchGroups(grid, sides, shape, members.reshape(-1, k))
 
 
 def _nearest(image, sides, corners, windows, at: list[np.ndarray], k: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from preimage import progress
-from preimage.denoising.groups.matching import Groups, Search, find
+from preimage.denoising.groups.matching import PatchGroups, Search, find_groups
 from preimage.denoising.groups.ridge import by_pilot, by_stein
 
 __all__ = ["Steps", "Variance"]
@@ -89,7 +89,7 @@ class Steps:
         return replace(self, **{name: getattr(self, name).within(grid) for name in names})
 
     def _first(self, noisy: np.ndarray, variances: np.ndarray) -> np.ndarray:
-        groups = find(noisy[..., 0], self.first)
+        groups = find_groups(noisy[..., 0], self.first)
 
         def rule(patches, variance):
             answer, weights = by_stein(patches, groups.n * variance, EXTRA)
@@ -98,7 +98,7 @@ class Steps:
         return _each_channel(groups, rule, variances, noisy)[0]
 
     def _second(self, noisy: np.ndarray, pilot: np.ndarray, variances: np.ndarray, search: Search) -> np.ndarray:
-        groups = find(pilot[..., 0], search)
+        groups = find_groups(pilot[..., 0], search)
 
         def rule(pilots, patches, variance):
             answer, weights = by_pilot(pilots, patches, groups.n * variance)
@@ -111,7 +111,7 @@ class Steps:
         cleaner = noisy
         for step in range(self.n_gradual):
             if step % self.renew == 0:
-                groups = find(cleaner[..., 0], self.gradual)
+                groups = find_groups(cleaner[..., 0], self.gradual)
             left = LEFT * (1 - (step + 1) / self.n_gradual)
             rule = _Gradual(left, groups.n)
             pilot, cleaner = _each_channel(groups, rule, variances, noisy, cleaner, pilot)
@@ -138,7 +138,7 @@ class _Gradual:
         return [answer, answer + kept * (cleaner - answer)], weights
 
 
-def _each_channel(groups: Groups, rule, variances: np.ndarray, *maps: np.ndarray) -> list[np.ndarray]:
+def _each_channel(groups: PatchGroups, rule, variances: np.ndarray, *maps: np.ndarray) -> list[np.ndarray]:
     """The images that a rule makes of the channels of maps."""
     found = []
     for channel in range(maps[0].shape[-1]):

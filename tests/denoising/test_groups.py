@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from preimage.denoising.curves import Curve
-from preimage.denoising.groups import Search, Steps, find
+from preimage.denoising.curves import NoiseCurve
+from preimage.denoising.groups import Search, Steps, find_groups
 from preimage.denoising.groups.ridge import by_pilot, by_stein
-from preimage.denoising.levels import measured
+from preimage.denoising.levels import measured_noise
 from preimage.denoising.saturation import Limits
 
 SHAPES = {1: (90,), 2: (21, 26), 3: (9, 10, 11)}
@@ -25,7 +25,7 @@ def patch(values, corner, side):
 @pytest.mark.parametrize("n_axes", [1, 2, 3])
 def test_members_are_the_nearest_patches_of_the_window(n_axes):
     values, search = image(n_axes), SEARCHES[n_axes]
-    groups = find(values, search)
+    groups = find_groups(values, search)
     corners = [length - search.side + 1 for length in values.shape]
     along = [sorted({*range(0, n, search.stride), n - 1}) for n in corners]
     assert groups.shape == tuple(map(len, along))
@@ -46,7 +46,7 @@ def test_members_are_the_nearest_patches_of_the_window(n_axes):
 @pytest.mark.parametrize("n_axes", [1, 2, 3])
 def test_answers_are_put_back_with_their_weights(n_axes):
     values, search = image(n_axes), SEARCHES[n_axes]
-    groups = find(values, search)
+    groups = find_groups(values, search)
 
     found = groups.answer(lambda seen, mean: ([seen + 1, seen**2], np.exp(mean)), [values], values)
     total, count = np.zeros((2, *values.shape)), np.zeros(values.shape)
@@ -150,7 +150,7 @@ def test_a_map_of_equal_variances_gives_the_answer_of_one_variance():
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, np.inf), (-np.inf, 1.0)])
 def test_the_curve_of_clipped_noise_has_the_moments_of_its_draws(low, high):
-    curve = Curve(0.01, 0.02, Limits(low, high))
+    curve = NoiseCurve(0.01, 0.02, Limits(low, high))
     noise = norm.ppf((np.arange(20000) + 0.5) / 20000)
     for x in (0.0, 0.05, 0.3, 0.8, 1.0):
         if not low <= x <= high:
@@ -170,7 +170,7 @@ def flat_picture():
 @pytest.mark.parametrize("sigma", [0.05, 0.1, 0.2])
 def test_the_level_of_a_file_whose_values_were_cut_off_is_that_before(sigma):
     noisy = np.clip(flat_picture() + sigma * np.random.default_rng(0).standard_normal((256, 256)), 0, 1)
-    curve = measured(noisy[..., None], Limits.of(noisy[None, ..., None]))
+    curve = measured_noise(noisy[..., None], Limits.of(noisy[None, ..., None]))
     assert curve.slope == 0
     assert np.sqrt(curve.floor) == pytest.approx(sigma, rel=0.06)
     assert (curve.limits.low, curve.limits.high) == (0, 1)
@@ -180,6 +180,6 @@ def test_the_level_of_a_file_whose_values_were_cut_off_is_that_before(sigma):
 def test_noise_that_grows_with_the_brightness_is_told_from_constant_noise(a, b):
     rng = np.random.default_rng(0)
     noisy = a * rng.poisson(flat_picture() / a) + np.sqrt(b) * rng.standard_normal((256, 256))
-    curve = measured(noisy[..., None], Limits(-np.inf, np.inf))
+    curve = measured_noise(noisy[..., None], Limits(-np.inf, np.inf))
     assert curve.slope == pytest.approx(a, rel=0.12)
     assert abs(curve.floor - b) < 0.15 * a

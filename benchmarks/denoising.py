@@ -11,7 +11,7 @@ protocols    those of ``preimage_papers.protocols``, mean SNR in dB over the tes
 clock        P5 in wall-clock time: the fit, and the least of three times to clean its 500 test rows.
 photographs  scikit-learn's two, each alone. Peers are given σ, and the best of a few settings by the true error.
 set12        the twelve grey pictures of the literature (``set12.npz`` in the folder PREIMAGE_DATA), means over them.
-             Ours with each effort, σ given or not, and as 8-bit files; no setting was chosen on them.
+             Ours with each effort, σ given or not, and as 8-bit files; settings were chosen on other pictures.
 files        kinds of picture files, nothing given: JPEG, counted light, salt and pepper, small pictures, no noise.
 signals      a minute and half a minute of joined heartbeats, each alone, and peers as for photographs.
 table        tables of scikit-learn, standardised, each alone.

@@ -1,4 +1,4 @@
-"""PatchGroups of similar patches: where they are found, and how their answers become an image again.
+"""Groups of similar patches: where they are found, and how their answers become an image again.
 
 An image is an array of one axis (signals), two, or three (volumes). A patch is known by its first corner, and corners
 are numbered in C order. References stand on a coarser grid of corners, the last ones included, and are worked through

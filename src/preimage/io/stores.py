@@ -34,7 +34,7 @@ class Store:
 
     def answered(self, answer: Callable[[Any], Any]) -> Iterator[np.ndarray]:
         """The answers to the rows, block by block in their order."""
-        yield from _distributed("stores").in_order(answer(self.array))
+        yield from _distributed("sources").in_order(answer(self.array))
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def opened(path: str, scheduler: str | None = None, reading: Reading | None = No
             raise DataFileError(f"{path} does not exist.")
         if reading is not None and not reading.is_plain:
             raise DataFileError(f"{path} is a store in chunks, all of whose columns are read.")
-        array, columns = _distributed("stores").open_store(Path(path))
+        array, columns = _distributed("sources").open_store(Path(path))
         yield Store(os.fspath(path), array, Form(columns=columns))
 
 
@@ -60,8 +60,8 @@ def _is_store(path: str) -> bool:
 
     place = Path(path)
     if not place.is_dir():
-        return place.is_file() and place.suffix.lower() in (".h5", ".hdf5") and _distributed("stores").is_store(place)
-    return not image_files(place) and _might_be(place) and _distributed("stores").is_store(place)
+        return place.is_file() and place.suffix.lower() in (".h5", ".hdf5") and _distributed("sources").is_store(place)
+    return not image_files(place) and _might_be(place) and _distributed("sources").is_store(place)
 
 
 def _might_be(place: Path) -> bool:

@@ -336,7 +336,7 @@ def test_rows_of_another_width_are_refused_before_any_work():
 def test_no_data_are_in_the_graph():
     job = fitting.Job(machine(500).fit(X).decomposition_.features, [np.arange(3)] * 1000, 64)
     made = da.zeros((1_000_000, 3), chunks=(1000, 3))
-    part = cluster.tree(ChunkedRows.of(made).map(fitting._part, job=dask.delayed(0)), fitting._sum)
+    part = cluster.tree(ChunkedRows.of(made).map(fitting._moments, job=dask.delayed(0)), fitting._sum)
     assert len(pickle.dumps(job)) > 2e6
     assert len(pickle.dumps(dict(part.__dask_graph__()))) < 1e6
     assert 1000 < len(dict(part.__dask_graph__())) < 1300
@@ -344,7 +344,7 @@ def test_no_data_are_in_the_graph():
 
 def test_dask_knows_how_large_the_moments_are():
     moments = machine(Nystrom(X[::40])).fit(X).decomposition_.moments
-    size = sizeof(fitting.Part(moments, X) + fitting.Part(moments, X[:0]))
+    size = sizeof(fitting.ChunkMoments(moments, X) + fitting.ChunkMoments(moments, X[:0]))
     assert moments.scatter.nbytes + X.nbytes < size < 1.1 * (moments.scatter.nbytes + X.nbytes)
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from preimage._typing import Array
+from preimage._typing import Array, Generator, Rows
 from preimage.decomposition.expanded import Expanded
 from preimage.eigen import Eigenpairs, Lanczos, as_solver
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning, warn
@@ -54,13 +55,13 @@ class Exact(Expanded):
 
 def fit(
     kernel: Kernel,
-    X,
+    X: Rows,
     n_components: int | float | None = None,
     *,
     center: bool = True,
-    solver="auto",
+    solver: Any = "auto",
     storage: str | None = None,
-    rng: np.random.Generator | None = None,
+    rng: Generator | None = None,
     gram: Callable[..., tuple[Symmetric, GramStatistics]] = gram_operator,
 ) -> Exact:
     """Kernel PCA of the rows of X; of the matrix X itself where the kernel is precomputed.
@@ -83,9 +84,14 @@ def fit(
     )
     if not kernel.positive_definite:
         _warn_if_indefinite(operator, statistics, pairs, rng)
+    return _model(kernel, X, pairs, kept, statistics)
+
+
+def _model(kernel: Kernel, X: Any, pairs: Eigenpairs, kept: int, statistics: GramStatistics) -> Exact:
+    """The model of the leading eigenpairs."""
     values, vectors = pairs.values[:kept], pairs.vectors[:, :kept]
     alphas = np.ascontiguousarray(vectors / np.sqrt(values))
-    if center:
+    if statistics.mean_weight:
         alphas -= alphas.mean(axis=0)  # their sum is 0 but for round-off; then the weights of a projection sum to 1
     return Exact(
         kernel=kernel,
@@ -102,7 +108,9 @@ def fit(
     )
 
 
-def _enough_pairs(operator: Symmetric, statistics, n_components, most: int, solver, rng) -> Eigenpairs:
+def _enough_pairs(
+    operator: Symmetric, statistics: GramStatistics, n_components: Any, most: int, solver: Any, rng: Generator
+) -> Eigenpairs:
     """As many eigenpairs as the number of components may need; for a fraction, twice as many until they reach it."""
     n, dtype, k = operator.shape[0], operator.dtype, _first_number(n_components, most)
     while True:
@@ -114,7 +122,7 @@ def _enough_pairs(operator: Symmetric, statistics, n_components, most: int, solv
         k = min(2 * k, most)
 
 
-def _first_number(n_components, most: int) -> int:
+def _first_number(n_components: Any, most: int) -> int:
     """How many eigenpairs to compute at first."""
     if n_components is None:
         return most
@@ -135,7 +143,7 @@ def count_components(values, residuals, n: int, scale: float, total_variance: fl
         )
     uncertain = values <= np.maximum(residuals, _round_off(values, n, scale))
     available = max(int(np.argmax(uncertain)), 1) if uncertain.any() else len(values)
-    if isinstance(n_components, int) and available < n_components:
+    if n_components is not None and available < n_components:
         warn(
             f"{n_components} components were asked for, but this kernel finds only {available} above round-off; "
             f"{available} are kept.",

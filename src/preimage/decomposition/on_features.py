@@ -107,26 +107,16 @@ class _Missed:
         pairs -= np.einsum("ik,i->k", np.square(codes), self.R.diagonal())
         return np.maximum(pairs / max(s * (s - 1), 1), 0)
 
-    def rate(self) -> float:
-        """The power a with which the missed trace falls with the number m of landmarks, m⁻ᵃ.
-
-        Read off the shares of the features, in their order; fixed powers name too few landmarks far more often.
-        """
-        kept = np.cumsum(np.square(self.F).sum(axis=0))
-        missed = np.maximum(kept[-1] + self.R.trace() - kept, 0) + 1e-12 * kept[-1]
-        half = len(kept) // 2
-        return max(float(np.log(missed[half] / missed[-1]) / np.log(2)) if half else 1.0, 0.1)
-
 
 def _warn_if_poor(values: Array, residuals: Array, missed: _Missed, m: int) -> None:
+    """Name a number of landmarks that is enough if squared residuals fall by at least its power −2/3."""
     ratio = np.square(residuals / values)
     worst = int(np.argmax(ratio))
     if ratio[worst] <= POOR:
         return
-    enough = int(np.ceil(m * (ratio[worst] / POOR) ** (0.5 / missed.rate())))
-    few = min(max(enough, m + 1), missed.n)
+    enough = min(max(int(np.ceil(m * (ratio[worst] / POOR) ** 1.5)), m + 1), missed.n)
     warn(
         f"{m} landmarks are too few for component {worst + 1}: its residual is {np.sqrt(ratio[worst]):.0%} of its "
-        f"eigenvalue. About {few} landmarks would do, or fewer components.",
+        f"eigenvalue. About {enough} landmarks would do, or fewer components.",
         PoorApproximationWarning,
     )

@@ -126,9 +126,8 @@ def fit_moments(
     return on_features.decompose(feature_map, moments, sample, wanted, center=settings.center)
 
 
-def sample_rows(X: Rows, rng: Generator, n_rows: int | None = None) -> Any:
+def sample_rows(X: Rows, rng: Generator, n_rows: int = on_features.SAMPLE) -> Any:
     """At most ``n_rows`` of the rows, drawn uniformly, as a copy."""
-    n_rows = on_features.SAMPLE if n_rows is None else n_rows
     return X.copy() if X.shape[0] <= n_rows else X[np.sort(rng.choice(X.shape[0], n_rows, replace=False))]
 
 

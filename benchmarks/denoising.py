@@ -31,7 +31,8 @@ from preimage.datasets import load_mitbih
 from preimage.exceptions import PreimageWarning
 from preimage.noise import GaussianNoise
 from preimage.statistics import metrics
-from preimage_papers.protocols import NAMES, load, snr
+from preimage.statistics.metrics import snr
+from preimage_papers.protocols import NAMES, load
 
 PARTS = ("protocols", "clock", "photographs", "signals", "table")
 TITLES = dict(zip(NAMES, ("P1 σ.25", "P1 σ.5", "P1 s&p", "P2 G", "P2 s&p", "P3", "P4 ECG", "P5"), strict=True))

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from preimage._typing import Array, Rows
 from preimage.caching import Remembering
 from preimage.gram import tiles
-from preimage.kernels import Kernel, Precomputed, sklearn_machines
+from preimage.kernels import Kernel, Precomputed, knows, sklearn_machines
 from preimage.kernels.base import is_number
 
 Which: TypeAlias = int | slice | Array

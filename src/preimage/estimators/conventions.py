@@ -141,6 +141,17 @@ def check_flags(estimator: Any, *names: str) -> None:
             raise TypeError(f"{name} must be True or False, not {value!r}.")
 
 
+def keeps_n_jobs(method: Callable) -> Callable:
+    """A method that uses no more threads than the estimator's ``n_jobs``."""
+
+    @wraps(method)
+    def limited(self, *args, **options):
+        with threads.limited(self.n_jobs):
+            return method(self, *args, **options)
+
+    return limited
+
+
 def is_dask(X: Any) -> bool:
     """Whether X is a collection of Dask; dask is not imported to find out."""
     return type(X).__module__.partition(".")[0] == "dask"
@@ -154,13 +165,12 @@ def distributed() -> Any:
 def also_distributed(method: Callable) -> Callable:
     """A method that keeps to the estimator's ``n_jobs``, and that :mod:`preimage.distributed` runs for a Dask array."""
     shape = signature(method)
-    rows = list(shape.parameters)[1]
+    rows, here = list(shape.parameters)[1], keeps_n_jobs(method)
 
     @wraps(method)
     def handed_over(self, *args, **options):
         if not is_dask(args[0] if args else options.get(rows)):
-            with threads.limited(self.n_jobs):
-                return method(self, *args, **options)
+            return here(self, *args, **options)
         arguments = dict(shape.bind(self, *args, **options).arguments)
         del arguments["self"]
         return distributed().call(self, method.__name__, arguments.pop(rows), **arguments)

@@ -59,6 +59,7 @@ class InverseMixin:
         """
         return self._denoise(X, outlier_scale, n_rounds).points
 
+    @conventions.keeps_n_jobs
     def find_preimages(self, X=None, *, codes=None, outlier_scale=None, n_rounds=10) -> Preimages:
         """The results of ``denoise(X)``, or ``inverse_transform(codes)``, with diagnostics.
 
@@ -102,6 +103,7 @@ class InverseMixin:
         filled[gaps] = _prepared(self, Imputation(methods, n_rounds))(X[gaps])
         return filled
 
+    @conventions.keeps_n_jobs
     def eigenvector_preimages(self, step=None):
         """Pictures of the components: points whose images are nearest to them, for both signs.
 
@@ -128,6 +130,7 @@ class InverseMixin:
             signed = [model.expand(sign * np.diag(deviations)) for sign in (1, -1)]
         return tuple(preimages.find_preimage(expansion) for expansion in signed)
 
+    @conventions.keeps_n_jobs
     def basis_projections(self):
         """⟨φ(eᵢ), V⟩ for every component V and canonical basis vector eᵢ, shape (q, d) (Mika et al. 1998, Fig. 2)."""
         check_is_fitted(self)

@@ -167,6 +167,7 @@ class KernelPCA(
             self._adopt(model, rng)
         return self
 
+    @conventions.keeps_n_jobs
     def merge(self, other):
         """Add all rows that another estimator has seen through the same landmarks; as if one had seen them all."""
         check_is_fitted(self)

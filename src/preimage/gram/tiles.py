@@ -16,7 +16,7 @@ from preimage.kernels.geometry import fill_from_differences, recompute_cancelled
 
 TILE = 496  # rows and columns of a tile: 2 MiB of float64, which stays in a core's cache, where the rows of a tile
 # whose length is a power of two would take each other's place
-STRIP = 2**16  # numbers of a tile that are taken from inner products to kernel values at once, within a core's cache
+STRIP = 2**19  # bytes of a tile that are taken from inner products to kernel values at once, within a core's cache
 SAMPLE = 100  # rows that a centre without outliers is taken from
 COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
 
@@ -266,8 +266,8 @@ def slices(n: int, length: int = TILE) -> list[slice]:
 
 
 def strips(values: np.ndarray) -> list[slice]:
-    """Slices of rows that hold ``STRIP`` numbers each."""
-    return slices(len(values), max(1, STRIP // max(values.shape[1], 1)))
+    """Slices of rows that hold ``STRIP`` bytes each."""
+    return slices(len(values), max(1, STRIP // max(values.shape[1] * values.itemsize, 1)))
 
 
 def row_blocks(n: int, row_bytes: float) -> Iterator[slice]:

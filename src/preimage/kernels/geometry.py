@@ -64,25 +64,29 @@ def recompute_cancelled(
     """Compute −factor·‖x − y‖² again, from x − y, where ``values`` have it from inner products and cancelled.
 
     ``left`` and ``right`` are the half squared norms that were subtracted, in the same units. ``slope`` bounds the
-    derivative of what is computed from the values: where it cannot make more of their error than γ/ρ, only pairs that
-    may be equal are looked at. All values are at most 0 afterwards. Where none has cancelled, this takes no more than
-    the largest of them.
+    derivative of what is computed from the values: where it makes no more than γ/ρ of twice their error, those that
+    may be 0 become 0, and that is all. All values are at most 0 afterwards. Where none has cancelled, this takes no
+    more than the largest of them.
     """
-    eps = float(np.finfo(values.dtype).eps)
-    rho, largest = eps ** (1 / 3), float(left.max(initial=0) + right.max(initial=0))
-    if rho * slope * largest < 1:
-        rho = (X.shape[1] + 8) * eps
-    if values.max(initial=-np.inf) < -rho * largest:
+    eps, greatest = float(np.finfo(values.dtype).eps), values.max(initial=-np.inf)
+    largest = left.max(initial=0) + right.max(initial=0)
+    rho, error = eps ** (1 / 3), (X.shape[1] + 8) * eps * largest
+    if greatest < -rho * largest:
         return
-    close = np.flatnonzero(~(values.max(axis=1) < -rho * (left + right.max())))
-    cancelled = ~(values[close] < -rho * np.add.outer(left[close], right))  # also where there is no number
+    if 2 * rho * slope * largest < 1:
+        if greatest >= -error:
+            np.copyto(values, 0, where=values >= -error)
+        return
+    close = np.flatnonzero(~(values < -rho * largest))  # also where there is no number
+    rows, columns = np.divmod(close, values.shape[1])
+    cancelled = ~(values[rows, columns] < -rho * (left[rows] + right[columns]))
     if not (sp.issparse(X) or sp.issparse(Y)) and MANY * np.count_nonzero(cancelled) > values.size:
         fill_from_differences(values, X, Y, factor)
         return
-    rows, columns = np.nonzero(cancelled)
+    rows, columns = rows[cancelled], columns[cancelled]
     step = max(1, PAIRS // X.shape[1])
     for start in range(0, len(rows), step):
-        i, j = close[rows[start : start + step]], columns[start : start + step]
+        i, j = rows[start : start + step], columns[start : start + step]
         gaps = (X[i].astype(values.dtype, copy=False) - Y[j].astype(values.dtype, copy=False)) * factor**0.5
         values[i, j] = -squared_norms(gaps if sp.issparse(gaps) else np.asarray(gaps))
 

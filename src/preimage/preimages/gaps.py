@@ -30,6 +30,7 @@ from preimage.preimages.convex import minimise_on_simplex
 SAMPLE = 600  # training rows whose entries are hidden to weigh the methods
 FOLDS = 3
 RATES = (0.1, 0.3, 0.5)  # shares of a row that are hidden
+SHARES = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9)  # of a column's mean variance: noise of the Gaussian model
 FACTORS = 256  # at most so many factors in the Gaussian model that fills gaps first
 EARLIER = (ConvergenceWarning,)  # only the last round's failures matter
 Filler: TypeAlias = Callable[[Array], Array]
@@ -161,12 +162,43 @@ class GaussianModel:
 
     @classmethod
     def of(cls, examples: Array) -> GaussianModel:
-        """Loadings W = V(Λ − σ²)^½ and noise variance σ², which is at least 1e-3 of the mean variance of a column."""
-        mean, variances, axes = principal_axes(examples)
+        """The σ² whose model predicts entries of held-out examples best, each from the others of its row."""
+        held = np.arange(len(examples)) % FOLDS == 0
+        shares = [share for share in SHARES if share > len(examples[0]) * np.finfo(examples.dtype).eps]
+        if len(examples) > FOLDS:
+            axes = principal_axes(examples[~held])
+            share = min(shares, key=lambda share: cls._of(*axes, share).left_out_error(examples[held]))
+        else:
+            share = shares[0]
+        return cls._of(*principal_axes(examples), share)
+
+    @classmethod
+    def _of(cls, mean: Array, variances: Array, axes: Array, share: float) -> GaussianModel:
+        """Loadings W = V(Λ − σ²)^½, σ² the mean of the variances left out, and at least a share of a column's.
+
+        Nor is σ² less than the least variance, which changes nothing, but for the condition of what is solved.
+        """
         kept, rest = variances[:FACTORS], variances[FACTORS:]
-        floor = 1e-3 * variances.sum() / examples.shape[1]
-        variance = float(max(rest.sum() / max(examples.shape[1] - FACTORS, 1), floor, np.finfo(examples.dtype).tiny))
+        left_out = rest.sum() / (len(mean) - FACTORS) if len(rest) else 0.0
+        least = variances[-1] if len(variances) == len(mean) else 0.0
+        floor = share * variances.sum() / len(mean)
+        variance = float(max(left_out, least, floor, np.finfo(mean.dtype).tiny))
         return cls(mean, axes[:, :FACTORS] * np.sqrt(np.maximum(kept - variance, 0)), variance)
+
+    def left_out_error(self, rows: Array) -> float:
+        """The mean squared error of entries that are predicted from the others of their row.
+
+        With the precision matrix P = (WWᵀ + σ²I)⁻¹ it is the mean of ((P(x − μ))ⱼ/Pⱼⱼ)².
+        """
+        W, gaps = self.loadings, rows - self.mean
+        inner = scipy.linalg.solve(W.T @ W + self._ridge, W.T, assume_a="pos")
+        scaled = gaps - (gaps @ W) @ inner  # σ²P(x − μ)
+        diagonal = np.maximum(1 - np.einsum("jk,kj->j", W, inner), np.finfo(W.dtype).eps)  # σ²Pⱼⱼ ≤ 1
+        return float(np.mean(np.square(scaled / diagonal)))
+
+    @property
+    def _ridge(self) -> Array:
+        return self.variance * np.eye(self.loadings.shape[1], dtype=self.loadings.dtype)
 
     def __call__(self, X: Array) -> Array:
         """The rows with NaN filled by E[missing | observed].
@@ -174,14 +206,14 @@ class GaussianModel:
         With the rows of W at observed entries, z = (WₒᵀWₒ + σ²I)⁻¹Wₒᵀ(xₒ − μₒ).
         """
         mean, loadings = self.mean, self.loadings
-        identity = self.variance * np.eye(loadings.shape[1], dtype=loadings.dtype)
+        ridge = self._ridge
 
         def fill(rows: slice) -> Array:
             filled = np.array(X[rows])
             for row in filled:
                 seen = ~np.isnan(row)
                 known = loadings[seen]
-                z = scipy.linalg.solve(known.T @ known + identity, known.T @ (row[seen] - mean[seen]), assume_a="pos")
+                z = scipy.linalg.solve(known.T @ known + ridge, known.T @ (row[seen] - mean[seen]), assume_a="pos")
                 row[~seen] = mean[~seen] + loadings[~seen] @ z
             return filled
 

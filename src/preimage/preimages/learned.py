@@ -161,5 +161,5 @@ def _left_out_error(rotated: Array, damped: Array, moments: Array, targets: Arra
     groups = (rotated / np.sqrt(damped)).reshape(-1, copies, rotated.shape[1])
     leverage = np.eye(copies, dtype=groups.dtype) - groups @ groups.transpose(0, 2, 1)
     leverage += np.eye(copies, dtype=groups.dtype) * 1e-10
-    left_out = np.linalg.solve(leverage, misfit.reshape(-1, copies, targets.shape[1]))
+    left_out = np.linalg.inv(leverage) @ misfit.reshape(-1, copies, targets.shape[1])
     return float(np.mean(np.square(left_out)))

@@ -7,9 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from preimage._typing import Array, Generator
 from preimage.decomposition import Decomposition
+from preimage.gram.tiles import slices
 from preimage.kernels import Gaussian
 from preimage.kernels.base import positive
 from preimage.kernels.scales import median, spread_rows
@@ -20,7 +22,8 @@ from preimage.preimages.learned import Learned, _fit, _LearnedMap
 SAMPLE = 500  # training rows that teach the correction
 PROBES = 200  # training rows that are moved to find the noise level
 SCALES = (1.0, 2.0)  # of the correction's kernel, times the median distance of the codes
-HALVINGS = 24
+PAIRED = 50  # of these whose kernel values are computed together, though only pairs are wanted
+SMALLEST, ACCURACY = 1e-6, 1e-6  # of the noise level: the least, as a share of the greatest, and the relative error
 MOST = 3.0  # standard deviations of the noise that may be taken off an entry
 
 
@@ -70,7 +73,7 @@ class Wiener(PreimageMethod):
         rows = np.repeat(spread_rows(inputs, SAMPLE), self.n_copies, axis=0)
         noisy = rows + sigma * rng.standard_normal(rows.shape).astype(rows.dtype)
         missed, codes = rows - linear(noisy), model.codes(noisy)
-        unit = median(codes) or 1.0
+        unit = median(spread_rows(codes, SAMPLE)) or 1.0
         fits = [
             _fit(Gaussian(scale * unit), codes, missed, self.n_copies, "auto", self.n_landmarks) for scale in SCALES
         ]
@@ -124,21 +127,23 @@ class _WienerMap:
 def implied_noise(model: Decomposition, rng: Generator) -> float:
     """σ with E‖φ(x + σε) − φ(x)‖² = (tr K̃ − Σₖ λₖ)/n, at most the root mean variance of a column."""
     rows = dense_rows(spread_rows(model.inputs, PROBES))
-    diagonal = model.kernel.diagonal(rows)
+    diagonal, blocks = model.kernel.diagonal(rows), slices(len(rows), PAIRED)
     variance = float(model.kernel.diagonal(model.inputs).mean()) - model.mean_norm2
     left_over = max(1 - float(model.explained_variance_ratio.sum()), 0) * variance
     probe = rng.standard_normal(rows.shape).astype(rows.dtype)
 
     def displacement(sigma: float) -> float:
         moved = rows + np.asarray(sigma, dtype=rows.dtype) * probe
-        paired = np.diagonal(model.kernel(rows, moved))
+        paired = np.concatenate([np.diagonal(model.kernel(rows[some], moved[some])) for some in blocks])
         return float(np.mean(diagonal - 2 * paired + model.kernel.diagonal(moved)))
 
+    def excess(log_sigma: float) -> float:
+        return displacement(float(np.exp(log_sigma))) - left_over
+
     high = float(np.sqrt(np.var(dense_rows(model.inputs), axis=0).mean()))
-    low = 1e-6 * high
-    if displacement(high) <= left_over:
+    low = SMALLEST * high
+    if not displacement(high) > left_over:
         return high
-    for _ in range(HALVINGS):
-        middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if displacement(middle) < left_over else (low, middle)
-    return high
+    if not displacement(low) < left_over:
+        return low
+    return float(np.exp(brentq(excess, np.log(low), np.log(high), xtol=ACCURACY)))

@@ -36,7 +36,8 @@ from preimage.datasets import load_digits, load_mitbih
 from preimage.exceptions import PreimageWarning
 from preimage.noise import GaussianNoise, SaltAndPepper
 from preimage.statistics import metrics
-from preimage_papers.protocols import NAMES, load, snr
+from preimage.statistics.metrics import snr
+from preimage_papers.protocols import NAMES, load
 
 PARTS = ("protocols", "clock", "photographs", "set12", "files", "signals", "table")
 EFFORTS = ("quick", "standard", "best")

@@ -21,9 +21,9 @@ from preimage.datasets import load_ecg, load_usps, s_curve
 from preimage.invertible.activations import Sine
 from preimage.kernels import Gaussian
 from preimage.kernels.scales import length_scale
+from preimage.statistics.metrics import mse, snr
 from preimage_papers.gedon2023 import heartbeats
 from preimage_papers.gedon2023.methods import invertible, linear, supervised
-from preimage_papers.protocols import mse, snr
 
 
 def decode(seeds):

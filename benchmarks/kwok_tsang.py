@@ -24,7 +24,8 @@ from preimage.exceptions import ConvergenceWarning
 from preimage.kernels import Gaussian, scales
 from preimage.noise import GaussianNoise, SaltAndPepper
 from preimage.preimages import Conformal, ConvexCombination, Distance, FixedPoint, Gradient, Learned, OneStep
-from preimage_papers.protocols import linear_oracle, oracle_codes, snr
+from preimage.statistics.metrics import snr
+from preimage_papers.protocols import linear_oracle, oracle_codes
 
 NOISES = {
     "G .25": GaussianNoise(0.25**0.5, clip=(0, 1)),

@@ -26,8 +26,9 @@ from preimage.exceptions import PreimageWarning
 from preimage.kernels import Gaussian, Linear, scales
 from preimage.preimages import Distance, FixedPoint
 from preimage.selection import noise_level, parallel_analysis, reconstruction_scorer, select
+from preimage.statistics.metrics import snr
 from preimage.statistics.risk import RiskQuery, Sure
-from preimage_papers.protocols import load, snr
+from preimage_papers.protocols import load
 
 PROTOCOLS = ("P1g25", "P1g50", "P3", "P4", "P5")
 NUMBERS = [4, 8, 16, 32, 64, 128, 256]

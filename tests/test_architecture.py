@@ -1,4 +1,5 @@
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -155,3 +156,13 @@ def test_no_class_or_public_function_is_defined_in_two_rooms():
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
                 owners.setdefault(node.name, set()).add(room(module))
     assert not {name: rooms for name, rooms in owners.items() if len(rooms) > 1 and name not in SHARED_NAMES}
+
+
+def test_contributing_lists_the_rooms_in_their_order():
+    path = Path(__file__).parents[1] / "CONTRIBUTING.md"
+    if not path.is_file():
+        pytest.skip("the document is not here")
+    text = path.read_text(encoding="utf-8").partition("## Layout")[2]
+    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    services = re.findall(r"`(\w+)`", re.search(r"^(.*) serve all rooms", text, re.MULTILINE)[1])
+    assert services + [room for row in rows for room in re.findall(r"`(\w+)`", row)] == ROOMS

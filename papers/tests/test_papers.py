@@ -15,12 +15,13 @@ from preimage import KernelPCA, compat, decomposition
 from preimage.datasets import DatasetNotFound, half_circle, half_circle_distance, s_curve
 from preimage.kernels import Gaussian, Polynomial
 from preimage.report import Table
+from preimage.statistics.metrics import snr
 from preimage_papers import Claim, Findings, Paper, Part, Plan, Verdict, grade
 from preimage_papers.claims import expected
 from preimage_papers.gedon2023.methods import filtered, invertible, supervised
 from preimage_papers.kwok2003.denoising import settles
 from preimage_papers.mika1998 import gaussians
-from preimage_papers.protocols import oracle_codes, snr
+from preimage_papers.protocols import oracle_codes
 from preimage_papers.rivals import Autoencoder, Hebbian, KernelHebbian, LocalPCA, PrincipalCurve
 from preimage_papers.runs import Run, _digest, reproduce
 from preimage_papers.scholkopf1998 import recognition, toys

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from preimage.datasets import DatasetNotFound
-from preimage_papers.protocols import NAMES, load, snr
+from preimage.statistics.metrics import snr
+from preimage_papers.protocols import NAMES, load
 
 USPS_ROWS = (193529.86748, 33145.88150)
 SUMS = {  # of the training rows, the test rows, the third noisy test rows and the first noisy training rows

@@ -1,4 +1,4 @@
-"""Kernel PCA with a way back: nonlinear components, and pre-images of what lives in feature space."""
+"""Kernel PCA with pre-images: encode, denoise, impute, detect novelty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Protocols of papers and benchmarks: which rows train, which are tested, with what noise, and how errors are measured.
+"""Protocols of papers and benchmarks: which rows train, which are tested, and with what noise.
 
 P1 is USPS digits pooled (σ = .25, σ = .5, salt and pepper), P2 the same digits one class at a time with noise clipped
 to the pixels' range, P3 scikit-learn's digits, P4 heartbeats at 6 dB, P5 is P1 at σ = .25 with noisy rows
@@ -30,20 +30,6 @@ USPS_NOISE: dict[str, NoiseLaw] = {
     "P5": GaussianNoise(0.25),
 }
 NAMES = ("P1g25", "P1g50", "P1sp40", "P2g", "P2sp", "P3", "P4", "P5")
-
-
-# Errors.
-
-
-def snr(clean: np.ndarray, denoised: np.ndarray) -> np.ndarray:
-    """Signal-to-noise ratio 10 log₁₀ (‖y‖² / ‖y − x̂‖²) of every row, in dB."""
-    clean = clean.astype(float)
-    return 10 * np.log10(np.square(clean).sum(axis=1) / np.square(clean - denoised).sum(axis=1))
-
-
-def mse(clean: np.ndarray, denoised: np.ndarray) -> float:
-    """Mean squared error per entry."""
-    return float(np.mean(np.square(denoised - clean)))
 
 
 def squared_distances(clean: np.ndarray, denoised: np.ndarray) -> np.ndarray:

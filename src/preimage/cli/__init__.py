@@ -57,4 +57,4 @@ def _absent(name: str) -> click.Command:
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="preimage")
 def main() -> None:
-    """Kernel PCA with a way back: denoise, reconstruct and picture what lives in feature space."""
+    """Kernel PCA with pre-images: encode, denoise, impute, detect novelty."""

@@ -17,6 +17,7 @@ from preimage.datasets import load_digits
 from preimage.kernels import Gaussian
 from preimage.noise import GaussianNoise
 from preimage.preimages import Distance, FixedPoint
+from preimage.statistics.metrics import snr
 
 SIGMA = 0.3  # of the noise; paper is 0 and ink is 1
 SHAPE = (8, 8)
@@ -78,13 +79,12 @@ def demonstrate(seed: int) -> Demonstration:
 
 
 def measured(attempt: Attempt, clean: np.ndarray) -> Entry:
-    """The entry of an attempt; the SNR is the mean over rows of 10 log₁₀(‖clean‖² / ‖clean − denoised‖²)."""
+    """The entry of an attempt, with the mean over rows of the signal-to-noise ratio."""
     method, settings, denoise = attempt
     start = time.perf_counter()
     images = denoise()
     seconds = time.perf_counter() - start
-    snr = np.mean(10 * np.log10(np.square(clean).sum(axis=1) / np.square(clean - images).sum(axis=1)))
-    return Entry(method, settings, float(snr), seconds, images)
+    return Entry(method, settings, float(snr(clean, images).mean()), seconds, images)
 
 
 def best(entries: Sequence[Entry]) -> Entry:

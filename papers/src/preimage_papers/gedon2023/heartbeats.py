@@ -8,10 +8,10 @@ import numpy as np
 
 from preimage.datasets import load_ecg
 from preimage.report import Picture, Table
+from preimage.statistics.metrics import mse
 from preimage_papers.claims import Claim, Findings, grade
 from preimage_papers.drawing import canvas
 from preimage_papers.gedon2023.methods import invertible, linear, supervised
-from preimage_papers.protocols import mse
 
 PCA, KPCA, IKPCA, CONSTANT = "PCA", "kPCA + SL", "ikPCA", "the constant mean beat"
 RECORDINGS = ("a", "b", "c")

@@ -8,10 +8,10 @@ import numpy as np
 
 from preimage.datasets import s_curve
 from preimage.report import Picture, Table
+from preimage.statistics.metrics import mse
 from preimage_papers.claims import Claim, Findings, grade
 from preimage_papers.drawing import canvas, curves
 from preimage_papers.gedon2023.methods import filtered, invertible, linear, supervised
-from preimage_papers.protocols import mse
 
 NOISES = ("0.25", "0.5")  # the second level is not printed in the text of the paper: 0.5 is our choice
 NUMBERS = (2, 4, 6, 8, 10, 12, 16, 20)

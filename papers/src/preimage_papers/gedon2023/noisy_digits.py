@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from preimage.report import Picture, Table
+from preimage.statistics.metrics import mse
 from preimage_papers.claims import Claim, Findings, Verdict, grade
 from preimage_papers.drawing import canvas, curves, image_grid, join
 from preimage_papers.gedon2023.methods import filtered, invertible, linear, supervised
-from preimage_papers.protocols import USPS, digits, mse
+from preimage_papers.protocols import USPS, digits
 
 NUMBERS = (5, 10, 15, 20, 30, 50, 80, 120)
 RIDGES = (0.0, 0.1, 0.5, 1.3, 2.0, 10.0, 100.0)  # λ for 30 000 features; W⊤W, and λ with it, grows with their number

@@ -13,9 +13,10 @@ from preimage.kernels import Gaussian, Kernel, Polynomial, scales
 from preimage.noise import GaussianNoise, NoiseLaw, SaltAndPepper
 from preimage.preimages import Distance, FixedPoint, PreimageMethod
 from preimage.report import Picture, Table
+from preimage.statistics.metrics import snr
 from preimage_papers.claims import Claim, Findings, Verdict, grade
 from preimage_papers.drawing import image_grid
-from preimage_papers.protocols import USPS, linear_oracle, oracle_codes, snr, usps
+from preimage_papers.protocols import USPS, linear_oracle, oracle_codes, usps
 
 NOISES: dict[str, NoiseLaw] = {
     **{f"G {v:g}": GaussianNoise(v**0.5, clip=(0, 1)) for v in (0.25, 0.3, 0.4, 0.5)},

@@ -94,9 +94,9 @@ def fit_exact(estimator, rows: Rows, rng: np.random.Generator) -> None:
     kernel = estimator._check_settings()
     if isinstance(kernel, kernels.Precomputed):
         raise ValueError("a precomputed kernel matrix must be in memory: give a kernel and the rows themselves.")
-    automatic = isinstance(estimator.solver, str) and estimator.solver == "auto"
-    few = BlockKrylov(tol=1e-10) if rows.shape[0] <= 5000 else BlockKrylov()  # as eigen.choose_solver does
-    solver = few if automatic else eigen.as_solver_object(estimator.solver)
+    solver = eigen.as_solver(estimator.solver)
+    if isinstance(solver, eigen.Automatic):
+        solver = BlockKrylov(tol=1e-10) if rows.shape[0] <= 5000 else BlockKrylov()  # as eigen.choose_solver does
     if not isinstance(solver, BlockKrylov):
         raise ValueError(f"a kernel matrix on many machines needs solver=BlockKrylov(), not {solver!r}.")
     X = rows[:]

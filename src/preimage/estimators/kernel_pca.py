@@ -98,7 +98,7 @@ class KernelPCA(
     _objects = {
         "kernel": kernels.as_kernel,
         "approximation": features.as_approximation,
-        "solver": eigen.as_solver_object,
+        "solver": eigen.as_solver,
         "preimage": preimages.as_method,
     }
     __metadata_request__transform = {"out": metadata_routing.UNUSED}
@@ -234,7 +234,7 @@ class KernelPCA(
         kernel, approximation = kernels.as_kernel(self.kernel), features.as_approximation(self.approximation)
         if approximation is not None:
             approximation.check(kernel)
-        eigen.as_solver(self.solver, 2, 1)
+        eigen.as_solver(self.solver)
         self._check_way_back(kernel)
         if isinstance(approximation, RandomFourier):
             for task in ("decode", "denoise"):

@@ -245,7 +245,7 @@ def exact(full):
         error = float(np.max(np.abs(models[name].eigenvalues_ - reference) / reference))
         found[name] = {"seconds": seconds, "untouched": untouched[name], "eigenvalue_error": error}
     gram = 8 * 10_000**2
-    for storage in ("halves", "memory", "recompute", "scikit"):
+    for storage in ("memory", "recompute", "scikit"):
         figures = in_fresh_process("fit", 10_000, "float64", storage)
         found[f"memory: {storage}"] = figures | {"rise_in_8n2": figures.get("rise", np.nan) / gram}
     if full:

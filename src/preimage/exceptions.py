@@ -1,4 +1,4 @@
-"""Errors and warnings of this library's own, so that a caller can tell each kind by its class."""
+"""The library's own errors and warnings: callers can tell each kind by its class."""
 
 import sys
 import warnings
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-PASSED_THROUGH = {"preimage", "sklearn", "joblib", "numpy", "contextlib"}  # packages whose lines say nothing to a user
+PASSED_THROUGH = {"preimage", "sklearn", "joblib", "numpy", "contextlib"}  # packages whose lines a user did not write
 
 
 _SILENCED: ContextVar[tuple[type[Warning], ...]] = ContextVar("silenced", default=())
@@ -32,7 +32,7 @@ def warn(message: str, category: type[Warning]) -> None:
 
 @contextmanager
 def silenced(*categories: type[Warning]) -> Iterator[None]:
-    """No warnings of these kinds from this library meanwhile, in this thread only, whatever other threads do."""
+    """Silence the library's warnings of these kinds, in this thread only."""
     token = _SILENCED.set(_SILENCED.get() + categories)
     try:
         yield
@@ -61,19 +61,19 @@ class NothingFilteredWarning(PreimageWarning):
 
 
 class PoorApproximationWarning(PreimageWarning):
-    """Landmarks or features miss so much that components which were kept may be wrong."""
+    """Landmarks or features miss so much of the kernel that some of the components may be wrong."""
 
 
 class NoiseLevelWarning(PreimageWarning):
-    """The data cannot tell their noise level well."""
+    """The noise level cannot be estimated well from the data."""
 
 
 class NothingFoundWarning(PreimageWarning):
-    """No component stands out of what independent columns would show."""
+    """No component exceeds what independent columns would show by chance."""
 
 
 class DataFileWarning(PreimageWarning):
-    """A data file was read or written in a way that is worth a look."""
+    """A data file was read or written in a way that should be checked."""
 
 
 class FewRowsWarning(PreimageWarning):
@@ -85,11 +85,11 @@ class ConstantColumnWarning(PreimageWarning):
 
 
 class ModelFileError(ValueError):
-    """A model cannot be written to a file, or a file holds no model that can be trusted."""
+    """A model cannot be saved, or a file does not hold a valid model."""
 
 
 class DataFileError(ValueError):
-    """A data file cannot be read, or cannot hold what shall be written to it."""
+    """A data file cannot be read, or its format cannot hold the data."""
 
 
 class ClusterError(ConnectionError):

@@ -33,7 +33,7 @@ Array = NDArray[Any]
 
 
 class NoiseLaw(ABC):
-    """A way to corrupt data; subclasses say how in ``corrupt``."""
+    """A law by which data are corrupted; subclasses implement ``corrupt``."""
 
     def __call__(self, X: ArrayLike, rng: np.random.Generator | int | None) -> Array:
         """Return a corrupted copy of X.
@@ -43,7 +43,7 @@ class NoiseLaw(ABC):
         X : array_like of real numbers, any shape
             Clean data.
         rng : numpy.random.Generator, int or None
-            Where the randomness comes from: a generator, a seed, or None for a fresh one.
+            The source of randomness: a generator, a seed, or None for fresh randomness.
 
         Returns
         -------
@@ -67,7 +67,7 @@ class GaussianNoise(NoiseLaw):
     sigma : float
         Standard deviation σ ≥ 0.
     clip : tuple (low, high) or None
-        The range that noisy values are clipped to, as an image file would. None leaves them alone.
+        The range to which noisy values are clipped, as in an image file; None does not clip.
     """
 
     sigma: float
@@ -77,7 +77,7 @@ class GaussianNoise(NoiseLaw):
         _require(_is_real(self.sigma) and 0 <= self.sigma < np.inf, f"sigma must be ≥ 0 and finite, got {self.sigma!r}")
         _require(self.clip is None or _is_range(self.clip), f"clip must be None or low < high, got {self.clip!r}")
         if self.clip is not None:
-            object.__setattr__(self, "clip", tuple(self.clip))  # a list could not be hashed
+            object.__setattr__(self, "clip", tuple(self.clip))  # lists cannot be hashed
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
         """Add the noise, then clip."""
@@ -216,10 +216,10 @@ class CustomNoise(NoiseLaw):
 
 
 def as_noise(law: NoiseLaw | Callable[[Array, np.random.Generator], ArrayLike]) -> NoiseLaw:
-    """Take a noise law as it is, and wrap a function (X, rng) → Y as one."""
+    """Return a noise law unchanged, and wrap a function (X, rng) → Y as one."""
     if isinstance(law, NoiseLaw):
         return law
-    # A class would be called as a function, and its constructor would take X for a parameter.
+    # A class is callable too, but its constructor would take X for a parameter.
     if callable(law) and not isinstance(law, type):
         return CustomNoise(law)
     raise TypeError(f"noise must be a law such as GaussianNoise(0.25) or a function (X, rng) -> Y, got {law!r}")

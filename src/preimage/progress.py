@@ -1,11 +1,11 @@
 """Progress of long work, for callers who want to show it.
 
-The library says how far it is and prints nothing; who wants to know listens::
+The library reports how far it is to a listener, and prints nothing itself::
 
     with preimage.progress.listen(lambda stage, done, total: print(stage, done, total)):
         kpca.fit(X)
 
-``stage`` names the work, ``done`` and ``total`` count in the same unit; ``total`` is None where it is not known. An
+``stage`` names the work; ``done`` and ``total`` count in the same unit, and ``total`` is None where it is unknown. An
 exception raised by the listener (or Ctrl-C) ends the work, and the estimator stays as it was.
 """
 
@@ -22,7 +22,7 @@ _listener: ContextVar[Listener | None] = ContextVar("preimage_progress", default
 
 @contextmanager
 def listen(listener: Listener) -> Iterator[None]:
-    """Call ``listener(stage, done, total)`` as long work inside this context goes on."""
+    """Call ``listener(stage, done, total)`` as work inside this context progresses."""
     token = _listener.set(listener)
     try:
         yield
@@ -31,12 +31,12 @@ def listen(listener: Listener) -> Iterator[None]:
 
 
 def report(stage: str, done: float, total: float | None = None) -> None:
-    """Tell the listener, if there is one, how far the work is."""
+    """Tell the listener, if there is one, how much of the work is done."""
     listener = _listener.get()
     if listener is not None:
         listener(stage, done, total)
 
 
 def is_listened_to() -> bool:
-    """Whether somebody wants to know, where telling takes work."""
+    """Whether there is a listener, for callers to whom reporting itself is work."""
     return _listener.get() is not None

@@ -6,7 +6,7 @@ from sklearn.decomposition import PCA
 
 from helpers import KERNELS, assert_same_codes, centring, prescribed, rotation, rows, sparse_rows
 from preimage.decomposition import exact, fit
-from preimage.eigen import BlockKrylov, Dense
+from preimage.eigen import Dense
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning
 from preimage.expansion import Expansion
 from preimage.gram.operators import gram_operator
@@ -492,13 +492,6 @@ def test_round_off_of_single_precision_makes_no_component(solver, offset):
     bound = np.finfo("f4").eps * np.sqrt(600) * (model.eigenvalues[0] + kernel_values)
     expected = np.linalg.svd(X - X.mean(axis=0, dtype=float), compute_uv=False) ** 2
     np.testing.assert_allclose(model.eigenvalues, expected, atol=bound)
-
-
-def test_round_off_of_passes_in_single_precision_makes_no_component():
-    X = np.random.default_rng(0).standard_normal((700, 5))
-    with pytest.warns(FewerComponentsWarning, match="finds only 5 above round-off"):
-        model = fit(Linear(), X, 12, solver=BlockKrylov(storage="halves"))
-    np.testing.assert_allclose(model.eigenvalues, np.linalg.svd(X - X.mean(axis=0))[1] ** 2, rtol=1e-6)
 
 
 def test_centring_in_single_precision_leaves_no_mean_behind():

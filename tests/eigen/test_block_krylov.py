@@ -3,12 +3,12 @@ import warnings
 import numpy as np
 import pytest
 
-from helpers import prescribed, rows, triangle_of
+from helpers import prescribed, rows
 from preimage import progress
 from preimage.eigen import BlockKrylov, Dense
 from preimage.exceptions import ConvergenceWarning
 from preimage.gram import tiles
-from preimage.gram.operators import Centred, Halves, Stored, Symmetric, gram_operator
+from preimage.gram.operators import Centred, Stored, Symmetric, gram_operator
 from preimage.kernels import Gaussian, Polynomial
 
 N, K = 300, 20
@@ -42,45 +42,6 @@ def test_leading_eigenpairs_of_a_prescribed_spectrum(name, block_size):
     measured = np.linalg.norm(A @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
     assert measured.max() <= 1e-6 * largest + 1e-12
     assert pairs.converged
-
-
-def in_halves(A):
-    high = A.astype(np.float32)
-    return Halves(triangle_of(high), triangle_of((A - high).astype(np.float32)), A.sum(axis=1))
-
-
-@pytest.mark.parametrize("name", SPECTRA)
-def test_a_matrix_in_halves_has_the_eigenpairs_of_the_matrix(name):
-    spectrum = np.sort(SPECTRA[name])[::-1]
-    A, largest = prescribed(spectrum), np.abs(spectrum[:K]).max()
-    pairs = BlockKrylov(max_iter=2000).solve(in_halves(A), K, np.random.default_rng(0))
-    # HV comes from the relation of the basis, whose products were summed in single precision: an error of √n·eps·‖A‖.
-    single = np.sqrt(N) * np.finfo(np.float32).eps * np.abs(spectrum).max()
-    np.testing.assert_allclose(pairs.values, spectrum[:K], atol=single)
-    np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(K), atol=1e-10)
-    measured = np.linalg.norm(A @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
-    assert measured.max() <= 1e-6 * largest + single
-    assert pairs.converged and pairs.vectors.dtype == float
-
-
-def test_where_single_precision_is_too_coarse_it_goes_on_in_double():
-    """Beside a mean of 10⁶ the high half rounds away what a centred spectrum of 1 is made of."""
-    spectrum = np.linspace(1, 0, N)
-    A = prescribed(spectrum) + 1e6
-    operator = Centred(in_halves(A))
-    with pytest.warns(ConvergenceWarning):
-        rough = BlockKrylov().solve(operator.halves()[0], 5, np.random.default_rng(0)).values
-    exact = np.linalg.eigvalsh(Centred(Stored(A.copy())).dense())[::-1][:5]
-    assert np.abs(rough - exact).max() > 1e-3
-    pairs = BlockKrylov().solve(operator, 5, np.random.default_rng(0))
-    np.testing.assert_allclose(pairs.values, exact, atol=1e-7)
-    assert pairs.converged
-
-
-def test_a_tolerance_below_single_precision_is_met():
-    A = prescribed(SPECTRA["geometric"])
-    pairs = BlockKrylov(tol=1e-10).solve(in_halves(A), K, np.random.default_rng(0))
-    assert np.linalg.norm(A @ pairs.vectors - pairs.vectors * pairs.values, axis=0).max() <= 1e-10
 
 
 def test_reported_residuals_are_the_true_ones():

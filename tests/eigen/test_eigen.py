@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 from helpers import centring, groups_of_equal, prescribed, rows
-from preimage.eigen import BlockKrylov, Dense, Lanczos, PowerDeflation, as_solver, as_solver_object, choose_solver
+from preimage.eigen import BlockKrylov, Dense, Lanczos, PowerDeflation, as_solver, choose_solver, storage_for
 from preimage.eigen.mixed import Mixed
 from preimage.exceptions import ConvergenceWarning
 from preimage.gram import operators
@@ -244,7 +244,7 @@ def test_dense_counts_pairs_and_leaves_the_matrix_as_it_was(monkeypatch, lost):
         (lambda: BlockKrylov(max_iter=0), "max_iter must be a whole number of at least 1, not 0"),
         (lambda: BlockKrylov(max_iter=None), "max_iter must be a whole number of at least 1, not None"),
         (lambda: BlockKrylov(tol=-1), "tol must be a positive finite number, not -1"),
-        (lambda: BlockKrylov(storage="memroy"), 'storage must be "auto", "memory", .* not \'memroy\''),
+        (lambda: BlockKrylov(storage="memroy"), 'storage must be "auto", "memory" or .* not \'memroy\''),
         (lambda: Lanczos(tol=-1e-3), "tol must be a positive finite number, not -0.001"),
         (lambda: Lanczos(max_iter=0), "max_iter must be a whole number of at least 1, not 0"),
         (lambda: PowerDeflation(tol=0), "tol must be a positive finite number, not 0"),
@@ -259,7 +259,7 @@ def test_settings_that_make_no_sense_are_refused_when_the_solver_is_made(make, s
 
 def test_settings_may_be_numpy_numbers_or_left_to_their_defaults():
     assert BlockKrylov(np.int64(3), np.float32(1e-3), np.int32(5)).max_iter == 5
-    assert Lanczos(tol=0, max_iter=None) == Lanczos() and as_solver_object("block_krylov") == BlockKrylov()
+    assert Lanczos(tol=0, max_iter=None) == Lanczos() and as_solver("block_krylov") == BlockKrylov()
 
 
 # Convergence
@@ -314,19 +314,28 @@ def test_steps_count_products_with_the_operator():
 def test_the_choice_follows_its_documented_rules(n, k, expected, monkeypatch):
     monkeypatch.setattr(operators, "free_memory", lambda: 2 * 8 * 5000**2)
     assert isinstance(choose_solver(n, k), expected)
-    assert isinstance(as_solver("auto", n, k), expected)
+    stored = {Dense: "square", BlockKrylov: "auto"}[expected]
+    assert storage_for(as_solver("auto"), n, k) == storage_for(expected(), n, k) == stored
+
+
+@pytest.mark.parametrize("k", [3, 40])
+def test_the_automatic_solver_is_the_one_it_chooses(k):
+    operator, _ = gram_operator(Gaussian(2.0), rows(600, 4), center=True, storage="square")
+    ours, theirs = (solve(solver, operator, k) for solver in (as_solver("auto"), choose_solver(600, k)))
+    np.testing.assert_array_equal(ours.values, theirs.values)
+    np.testing.assert_array_equal(ours.vectors, theirs.vectors)
 
 
 def test_names_and_objects():
-    assert as_solver_object("dense") == Dense() and as_solver_object("lanczos") == Lanczos()
-    assert as_solver_object("power") == PowerDeflation()
+    assert as_solver("dense") == Dense() and as_solver("lanczos") == Lanczos()
+    assert as_solver("power") == PowerDeflation()
     own = Lanczos(tol=1e-4)
-    assert as_solver(own, 10, 2) is own
+    assert as_solver(own) is own
     with pytest.raises(ValueError, match=r"unknown solver 'arpack'; the names are auto, dense, .*power"):
-        as_solver("arpack", 10, 2)
+        as_solver("arpack")
     for bad in (Lanczos, 3, None):
         with pytest.raises(TypeError, match=r"solver must be a name or an object of preimage.eigen such as Dense\(\)"):
-            as_solver(bad, 10, 2)
+            as_solver(bad)
 
 
 def test_no_warning_where_all_is_well():

@@ -449,7 +449,7 @@ BAD_DATA = {
     "three dimensions": (np.zeros((3, 3, 3)), ValueError, "dim 3"),
     "words": (np.array([["a", "b"], ["c", "d"]], dtype=object), ValueError, "could not convert string to float"),
     "complex": (rows(20, 3) * 1j, ValueError, "Complex data not supported"),
-    "constant": (np.full((20, 3), 0.1), ValueError, "all rows are equal, so no length scale can be taken from them"),
+    "constant": (np.full((20, 3), 0.1), ValueError, "all rows are equal, so no length scale can be computed from them"),
     "huge": (
         1e200 * rows(20, 3),
         ValueError,
@@ -567,7 +567,7 @@ def test_a_precomputed_matrix_must_be_square_and_symmetric():
     "function, error, sentence",
     [
         (lambda A, B: A[:, 0], ValueError, r"the kernel function returned shape \(\d+,\) for \d+ and \d+ rows"),
-        (lambda A, B: (A @ B.T)[:-1], ValueError, "it must return one value a pair, shape"),
+        (lambda A, B: (A @ B.T)[:-1], ValueError, "it must return one value per pair, shape"),
         (lambda A, B: 1.0, ValueError, r"the kernel function returned shape \(\)"),
         (lambda A, B: 1j * (A @ B.T), TypeError, "returned values of type complex128; they must be real numbers"),
         (lambda A, B: (A @ B.T).astype(str), TypeError, "they must be real numbers"),

@@ -6,7 +6,6 @@ from helpers import KERNELS, centring, prescribed, rows, sparse_rows
 from preimage.gram import operators, tiles
 from preimage.gram.operators import (
     Centred,
-    Halves,
     Packed,
     Stored,
     Symmetric,
@@ -184,35 +183,8 @@ def test_the_matrix_is_stored_where_it_takes_half_of_the_free_memory(monkeypatch
     assert isinstance(gram_operator(Gaussian(1.0), X, center=True)[0], Centred)
 
 
-@pytest.mark.parametrize("center", [True, False])
-def test_two_halves_are_the_matrix_in_double_precision(center):
-    X, V = rows(600, 5), rows(600, 3)
-    exact, expected = gram_operator(Gaussian(2.0), X, center=center, storage="memory")
-    operator, statistics = gram_operator(Gaussian(2.0), X, center=center, storage="halves")
-    assert operator.dtype == float
-    np.testing.assert_allclose(operator @ V, exact @ V, atol=1e-12)
-    np.testing.assert_allclose(operator.dense(), exact.dense(), atol=1e-14)
-    np.testing.assert_allclose(statistics.row_means, expected.row_means, rtol=1e-13)
-    high, low = operator.halves()
-    np.testing.assert_allclose(high @ V, exact @ V, atol=1e-3)
-    assert np.linalg.norm(exact @ V - high @ V) > 1e-7  # the high half alone is single precision
-    round_off = 1e-5 if center else 1e-14  # centring sums in single precision
-    np.testing.assert_allclose(high.dense() + low.dense(), exact.dense(), atol=round_off)
-    assert 1e-9 < np.abs(low.dense()).max() < 1e-7
-
-
-def test_values_beyond_single_precision_are_not_stored_in_halves():
-    X = rows(50, 2)
-    assert isinstance(gram_operator(Gaussian(1.0), X, center=False, storage="halves")[0], Halves)
-    assert isinstance(gram_operator(Gaussian(1.0), X.astype("f4"), center=False, storage="halves")[0], Packed)
-    for scale in (1e-9, 1e9):
-        operator, _ = gram_operator(Linear(), scale * X, center=False, storage="halves")
-        assert isinstance(operator, Packed)
-    np.testing.assert_allclose(operator.dense(), 1e18 * (X @ X.T), rtol=1e-9)
-
-
 def test_unknown_storage_is_refused():
-    with pytest.raises(ValueError, match='storage must be "auto", "memory", "halves" or "recompute", not \'disk\''):
+    with pytest.raises(ValueError, match='storage must be "auto", "memory" or "recompute", not \'disk\''):
         choose_storage("disk", 10, float)
 
 

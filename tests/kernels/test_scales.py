@@ -80,7 +80,7 @@ CONSTANT = {
 @pytest.mark.parametrize("X", CONSTANT.values(), ids=CONSTANT)
 def test_equal_rows_have_no_length_scale(rule, X):
     with pytest.raises(
-        ValueError, match="all rows are equal, so no length scale can be taken from them: give a number"
+        ValueError, match="all rows are equal, so no length scale can be computed from them: give a number"
     ):
         scales.length_scale(X, rule)
 

@@ -188,11 +188,11 @@ def test_a_tenth_of_the_support_vectors_tells_usps_digits_apart_as_well():
 
 def test_what_cannot_be_read_gets_a_sentence(iris):
     X, y = iris
-    with pytest.raises(TypeError, match=r"Ridge is not read here; SVC, .* are"):
+    with pytest.raises(TypeError, match=r"Ridge is not supported; SVC, .* are"):
         from_sklearn(Ridge().fit(X, y))
-    with pytest.raises(ValueError, match="kernel 'precomputed' of this SVC is not known here; linear, rbf"):
+    with pytest.raises(ValueError, match="kernel 'precomputed' of this SVC is not supported; linear, rbf"):
         Expansion.from_sklearn(SVC(kernel="precomputed").fit(X @ X.T, y))
-    with pytest.raises(ValueError, match="of this SVC is not known here"):
+    with pytest.raises(ValueError, match="of this SVC is not supported"):
         from_sklearn(SVC(kernel=lambda A, B: A @ B.T).fit(X, y))
     with pytest.raises(ValueError, match="kernel 'chi2' of this KernelRidge is not known"):
         from_sklearn(KernelRidge(kernel="chi2", gamma=1.0).fit(X, y))
@@ -218,7 +218,7 @@ def test_what_cannot_be_read_gets_a_sentence(iris):
 def test_unknown_kernels_of_processes_get_a_sentence(kernel):
     X = rows(20, 2)
     model = GaussianProcessRegressor(kernel, alpha=10, optimizer=None).fit(X, smooth(X))
-    with pytest.raises(ValueError, match="of this Gaussian process is not known here"):
+    with pytest.raises(ValueError, match="of this Gaussian process is not supported"):
         from_sklearn(model)
 
 

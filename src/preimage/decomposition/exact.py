@@ -14,7 +14,7 @@ import scipy.linalg
 
 from preimage._typing import Array, Generator, Rows
 from preimage.decomposition.expanded import Expanded
-from preimage.eigen import Eigenpairs, Lanczos, as_solver
+from preimage.eigen import Eigenpairs, Lanczos, Solver, as_solver, storage_for
 from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning, warn
 from preimage.gram.operators import GramStatistics, Symmetric, gram_operator, matrix_operator
 from preimage.kernels import Kernel, Precomputed
@@ -70,14 +70,14 @@ def fit(
     ``storage`` of the kernel matrix is chosen by the solver where it is None (see :class:`preimage.eigen.BlockKrylov`).
     ``gram`` makes the operator, where the matrix is not held in the memory of this process.
     """
-    rng = rng or np.random.default_rng(0)
+    rng, solver = rng or np.random.default_rng(0), as_solver(solver)
     most = max(1, X.shape[0] - 1) if center and kernel.positive_definite else X.shape[0]
     if isinstance(kernel, Precomputed):
         operator, statistics = matrix_operator(X, center=center)
         kernel, X = Precomputed(X), np.arange(X.shape[0])[:, None]
     else:
-        first = as_solver(solver, X.shape[0], _first_number(n_components, most), X.dtype)
-        operator, statistics = gram(kernel, X, center=center, storage=storage or getattr(first, "storage", "auto"))
+        storage = storage or storage_for(solver, X.shape[0], _first_number(n_components, most), X.dtype)
+        operator, statistics = gram(kernel, X, center=center, storage=storage)
     pairs = _enough_pairs(operator, statistics, n_components, most, solver, rng)
     kept = count_components(
         pairs.values, pairs.residuals, X.shape[0], _scale(statistics), statistics.total_variance, n_components
@@ -109,12 +109,12 @@ def _model(kernel: Kernel, X: Any, pairs: Eigenpairs, kept: int, statistics: Gra
 
 
 def _enough_pairs(
-    operator: Symmetric, statistics: GramStatistics, n_components: Any, most: int, solver: Any, rng: Generator
+    operator: Symmetric, statistics: GramStatistics, n_components: Any, most: int, solver: Solver, rng: Generator
 ) -> Eigenpairs:
     """As many eigenpairs as the number of components may need; for a fraction, twice as many until they reach it."""
-    n, dtype, k = operator.shape[0], operator.dtype, _first_number(n_components, most)
+    k = _first_number(n_components, most)
     while True:
-        pairs = as_solver(solver, n, k, dtype).solve(operator, k, rng)
+        pairs = solver.solve(operator, k, rng)
         if k == most or not isinstance(n_components, float):
             return pairs
         if pairs.values.sum() >= n_components * statistics.total_variance:

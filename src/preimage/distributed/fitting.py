@@ -90,9 +90,9 @@ def _fit_exact(settings: Settings, rows: ChunkedRows, rng: Generator) -> Exact:
     """
     if isinstance(settings.kernel, Precomputed):
         raise ValueError("a precomputed kernel matrix must be in memory: give a kernel and the rows themselves.")
-    automatic = isinstance(settings.solver, str) and settings.solver == "auto"
-    few = BlockKrylov(tol=1e-10) if rows.shape[0] <= 5000 else BlockKrylov()  # as eigen.choose_solver does
-    solver = few if automatic else eigen.as_solver_object(settings.solver)
+    solver = settings.solver
+    if isinstance(solver, eigen.Automatic):
+        solver = BlockKrylov(tol=1e-10) if rows.shape[0] <= 5000 else BlockKrylov()  # as eigen.choose_solver does
     if not isinstance(solver, BlockKrylov):
         raise ValueError(f"a kernel matrix on many machines needs solver=BlockKrylov(), not {solver!r}.")
     return fit_exact(settings, rows[:], rng, solver=solver, gram=gram_on_cluster)

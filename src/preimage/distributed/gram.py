@@ -56,11 +56,10 @@ def _parts(n: int, most: int) -> list[slice]:
 def storage_on_cluster(storage: str, n: int, dtype) -> str:
     """``"memory"`` or ``"recompute"``; ``"auto"`` holds the matrix where half of the workers' memory does.
 
-    There are no halves here: where one process would have them, the choice is as free as with ``"auto"``. A square is
-    put together by those who ask for it.
+    A square is assembled by callers that need it.
     """
     client = cluster.active_client()
-    storage = {"halves": "auto", "square": "memory"}.get(storage, storage)
+    storage = "memory" if storage == "square" else storage
     if storage != "auto" or client is None:
         return choose_storage(storage, n, dtype, square=True)
     workers = client.scheduler_info(n_workers=-1)["workers"].values()

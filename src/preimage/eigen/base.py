@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import scipy.linalg
 
+from preimage._typing import Array, Generator
 from preimage.eigen import lapack
 from preimage.exceptions import ConvergenceWarning, warn
 from preimage.gram import tiles
@@ -22,15 +23,15 @@ class Eigenpairs:
     For every pair there is an eigenvalue within its residual ‖Au − λu‖ of λ.
     """
 
-    values: np.ndarray
-    vectors: np.ndarray
-    residuals: np.ndarray
+    values: Array
+    vectors: Array
+    residuals: Array
     converged: bool
     steps: int
 
 
-def check_count(solver, name: str) -> None:
-    """Refuse a setting that is no whole number of at least 1; None where that is the default."""
+def check_count(solver: object, name: str) -> None:
+    """Refuse a setting that is not a whole number of at least 1; None is fine where it is the default."""
     value = getattr(solver, name)
     if value is None and getattr(type(solver), name) is None:
         return
@@ -41,16 +42,22 @@ def check_count(solver, name: str) -> None:
 class Solver(Protocol):
     """What every eigensolver does."""
 
-    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
+    def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         """The k largest eigenpairs of a symmetric operator."""
 
 
 def as_eigenpairs(
-    operator, values, vectors, bound: float, steps: int, wanted: int | None = None, residuals: np.ndarray | None = None
+    operator: Symmetric | Array,
+    values: Array,
+    vectors: Array,
+    bound: float,
+    steps: int,
+    wanted: int | None = None,
+    residuals: Array | None = None,
 ) -> Eigenpairs:
-    """Eigenpairs in descending order with deterministic signs and residuals, which ``bound`` should bound.
+    """Eigenpairs in descending order, with deterministic signs; warn where a residual exceeds ``bound``.
 
-    Residuals are measured where the solver does not know them.
+    Residuals are computed where the solver does not give them.
     """
     order = np.argsort(values)[::-1]
     values, vectors = values[order], vectors[:, order]
@@ -62,41 +69,42 @@ def as_eigenpairs(
         warn(
             f"the eigensolver stopped before its tolerance: {len(values)} eigenpairs, residuals up to "
             f"{residuals.max(initial=0) / scale:.1e} of the largest eigenvalue. "
-            "Allow more steps, or take solver='dense'.",
+            "Allow more steps, or use solver='dense'.",
             ConvergenceWarning,
         )
     return Eigenpairs(values, vectors, residuals, converged, steps)
 
 
-def orthonormal(nearly: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Q and R with V = QR, of columns that are nearly orthonormal: the Cholesky factor R of VᵀV, and VR⁻¹."""
-    if not nearly.shape[1]:  # which scipy before 1.14 refuses
+def orthonormal(nearly: Array) -> tuple[Array, Array]:
+    """Q and R with V = QR, for columns that are nearly orthonormal: R is the Cholesky factor of VᵀV, and Q = VR⁻¹."""
+    if not nearly.shape[1]:  # scipy before 1.14 refuses an empty matrix
         return nearly, np.zeros((0, 0), nearly.dtype)
     root = scipy.linalg.cholesky(nearly.T @ nearly, check_finite=False)
     return scipy.linalg.solve_triangular(root, nearly.T, trans="T", check_finite=False).T, root
 
 
-def rayleigh_ritz(basis: np.ndarray, image: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Eigenvalues (ascending), vectors and residuals of A within the space of orthonormal columns Q, from Q and AQ."""
+def rayleigh_ritz(basis: Array, image: Array) -> tuple[Array, Array, Array]:
+    """Ritz values (ascending), vectors and residuals of A in the span of orthonormal columns Q, from Q and AQ."""
     product = basis.T @ image
     values, weights = lapack.divide_and_conquer((product + product.T) / 2)
     vectors = basis @ weights
     return values, vectors, column_norms(image @ weights - vectors * values)
 
 
-def _residuals(operator, values, vectors) -> np.ndarray:
+def _residuals(operator: Symmetric | Array, values: Array, vectors: Array) -> Array:
     """‖Au − λu‖."""
     parts = [(values[part], vectors[:, part]) for part in tiles.slices(len(values), 256)]
     return np.concatenate([column_norms(operator @ v - v * w) for w, v in parts] or [np.zeros(0)])
 
 
-def column_norms(V: np.ndarray) -> np.ndarray:
-    """Norms of columns, in units of the largest entry, so that squares neither overflow nor vanish."""
-    unit = np.abs(V).max(initial=0) or 1
-    return unit * np.linalg.norm(V / unit, axis=0)
+def column_norms(V: Array) -> Array:
+    """Norms of columns, in units of the largest entry, so that squares neither overflow nor underflow."""
+    unit = float(np.abs(V).max(initial=0)) or 1.0
+    norms: Array = np.linalg.norm(V / unit, axis=0)
+    return unit * norms
 
 
-def column_signs(vectors: np.ndarray) -> np.ndarray:
+def column_signs(vectors: Array) -> Array:
     """±1 for every column, so that the column times its sign has a positive entry of largest size."""
     if not vectors.size:
         return np.ones(vectors.shape[1], dtype=vectors.dtype)
@@ -104,6 +112,6 @@ def column_signs(vectors: np.ndarray) -> np.ndarray:
     return np.where(largest < 0, -1, 1).astype(vectors.dtype)
 
 
-def round_off(operator) -> float:
+def round_off(operator: Symmetric) -> float:
     """The relative residual that round-off leaves."""
-    return 10 * np.sqrt(operator.shape[0]) * float(np.finfo(operator.dtype).eps)
+    return 10 * float(np.sqrt(operator.shape[0])) * float(np.finfo(operator.dtype).eps)

@@ -1,13 +1,14 @@
-"""Block Lanczos with full reorthogonalisation and thick restart: few passes over the operator, many columns a pass."""
+"""Block Lanczos with full reorthogonalisation and thick restart: few passes over the operator, wide ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
 from preimage import progress
+from preimage._typing import Array, Generator
 from preimage.eigen import lapack
 from preimage.eigen.base import (
     Eigenpairs,
@@ -15,7 +16,6 @@ from preimage.eigen.base import (
     check_count,
     column_norms,
     orthonormal,
-    rayleigh_ritz,
     round_off,
 )
 from preimage.eigen.dense import Dense
@@ -23,10 +23,8 @@ from preimage.gram import threads, tiles
 from preimage.gram.operators import Symmetric, Tiled, choose_storage
 from preimage.kernels.base import positive
 
-STEPS = 12  # blocks beyond the wanted vectors that the basis holds before it is restarted
-SINGLE = 1e-6  # the least tolerance for which passes in single precision are of use
-TALL = 2500  # rows from which on small products are shared among the cores
-PATIENCE = 30  # passes in single precision before double precision has its turn
+STEPS = 12  # blocks that the basis holds besides the wanted vectors before it is restarted
+TALL = 2500  # rows per task where small products are shared among the cores
 LANDMARKS = 8  # landmarks of the Nyström start for every column of the first block
 
 
@@ -34,23 +32,23 @@ LANDMARKS = 8  # landmarks of the Nyström start for every column of the first b
 class BlockKrylov:
     """Leading eigenpairs from the space of a block and its images, [B, AB, A²B, …] (Golub & Underwood 1977).
 
-    The first block is a Nyström approximation of the leading eigenvectors where each pass is dear, with a random part
-    so that no eigenvector is orthogonal to it.
+    Where passes are expensive, the first block is a Nyström approximation of the leading eigenvectors, plus a random
+    part so that no eigenvector is orthogonal to it.
 
     Parameters
     ----------
     block_size : int, optional
-        Columns a pass. By default k/2 where the matrix is stored, because several small blocks beat few large ones at
-        equal products, and 2k where every pass computes the kernel anew, because then the columns are nearly free.
+        Columns per pass. By default k/2 where the matrix is stored, because many small blocks beat few large ones for
+        the same number of products, and 2k where every pass computes the kernel again, because further columns are
+        then nearly free.
     tol : float, optional
         Bound on the residuals ‖Au − λu‖ relative to λ₁: 1e-6, and 2e-6 in float32. The error of an eigenvalue is of
-        the order of its residual squared. Where λ itself is so small, its residual is at most λ/10 or round-off.
+        the order of its residual squared. The residual of a λ as small as that is at most λ/10, or round-off.
     max_iter : int
-        Products with a block before it gives up.
-    storage : "auto", "memory", "halves" or "recompute"
-        Whether one triangle of the kernel matrix is stored, or computed anew in every pass; "auto" stores it where it
-        takes at most half of the free memory. "halves" stores one of float64 as two of float32, in the same memory:
-        nearly all passes run in single precision, and the space they find is put right in double precision.
+        Most products with a block.
+    storage : "auto", "memory" or "recompute"
+        Whether one triangle of the kernel matrix is stored, or computed again in every pass; "auto" stores it where it
+        takes at most half of the free memory.
     """
 
     block_size: int | None = None
@@ -58,46 +56,27 @@ class BlockKrylov:
     max_iter: int = 100
     storage: str = "auto"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_count(self, "block_size")
         check_count(self, "max_iter")
         if self.tol is not None:
             positive("tol", self.tol)
-        choose_storage(self.storage, 1, float)  # knows the names
+        choose_storage(self.storage, 1, float)  # refuses unknown names
 
-    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
+    def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         n, width = operator.shape[0], self.block_size or _block_size(operator, k)
-        if k + 2 * width >= n:  # the space would be the whole
+        if k + 2 * width >= n:  # the space would be the whole one
             return Dense().solve(operator, k, rng)
         tol = self.tol if self.tol is not None else (1e-6 if operator.dtype == np.float64 else 2e-6)
-        halves = operator.halves() if tol >= SINGLE else None
         with threads.single_threaded_blas():  # many small steps between the passes, which have threads of their own
-            start = _start(operator, width, rng)
-            if halves is not None:
-                pairs = self._solve_halves(*halves, k, start, tol, rng)
-                if _are_found(pairs, tol, operator):
-                    return pairs
-                start = pairs.vectors  # not enough: on in double precision
-            return self._solve(operator, k, start, tol, rng)
+            space, steps = self._grow(operator, k, _start(operator, width, rng), tol, rng)
+            values, weights, residuals = space.leading(k)
+            vectors, bound = space.vectors(weights), tol * abs(values).max(initial=0)
+            return as_eigenpairs(
+                operator, values.astype(operator.dtype), vectors, bound, steps, wanted=k, residuals=residuals
+            )
 
-    def _solve_halves(self, high: Symmetric, low: Symmetric, k: int, start, tol: float, rng) -> Eigenpairs:
-        """The space of the high half, and in it the eigenpairs of both: (H + L)V = VΛ + PRS + LV."""
-        space, steps = replace(self, max_iter=min(self.max_iter, PATIENCE))._grow(high, k, start, tol, rng)
-        values, weights, _ = space.leading(k)
-        vectors = space.vectors(weights)
-        image = vectors * values + space.outside @ (space.R @ weights[-space.width :]) + low @ vectors
-        values, vectors, residuals = rayleigh_ritz(vectors, image)
-        return as_eigenpairs(high, values, vectors, np.inf, steps + 1, wanted=k, residuals=residuals)
-
-    def _solve(self, operator: Symmetric, k: int, start: np.ndarray, tol: float, rng) -> Eigenpairs:
-        space, steps = self._grow(operator, k, start, tol, rng)
-        values, weights, residuals = space.leading(k)
-        vectors, bound = space.vectors(weights), tol * abs(values).max(initial=0)
-        return as_eigenpairs(
-            operator, values.astype(operator.dtype), vectors, bound, steps, wanted=k, residuals=residuals
-        )
-
-    def _grow(self, operator: Symmetric, k: int, start: np.ndarray, tol: float, rng) -> tuple[_Space, int]:
+    def _grow(self, operator: Symmetric, k: int, start: Array, tol: float, rng: Generator) -> tuple[_Space, int]:
         """A space that holds k eigenvectors, and the number of passes that it took."""
         n, width = start.shape
         space = _Space(operator, start, room=min(n, k + (STEPS + 1) * width))
@@ -117,11 +96,11 @@ class BlockKrylov:
 
 @dataclass(frozen=True)
 class _Ritz:
-    values: np.ndarray
-    residuals: np.ndarray
+    values: Array
+    residuals: Array
 
 
-def _are_found(pairs: _Ritz | Eigenpairs, tol: float, operator: Symmetric) -> bool:
+def _are_found(pairs: _Ritz, tol: float, operator: Symmetric) -> bool:
     """Whether residuals are at most tol·λ₁, and also a tenth of a smaller eigenvalue, unless they are round-off."""
     largest = abs(pairs.values).max()
     small = np.maximum(abs(pairs.values) / 10, round_off(operator) * largest)
@@ -129,16 +108,16 @@ def _are_found(pairs: _Ritz | Eigenpairs, tol: float, operator: Symmetric) -> bo
 
 
 class _Multiplicity:
-    """Guards against copies that a block cannot see: from b columns grow at most b copies of an eigenvalue.
+    """Guards against copies of an eigenvalue that a block misses: b columns find at most b copies.
 
-    Where so many of the wanted values are equal, another random block is added, and it gets as many steps as the first
-    one needed.
+    Where that many of the wanted values are equal, another random block is added and gets as many steps as the first
+    one took.
     """
 
     def __init__(self, width: int, tol: float):
         self.width, self.tol, self.seen, self.until, self.first = width, tol, width, 0, 0
 
-    def is_satisfied(self, values: np.ndarray, step: int) -> bool:
+    def is_satisfied(self, values: Array, step: int) -> bool:
         self.first = self.first or step
         if step < self.until:
             return False
@@ -150,13 +129,13 @@ class _Multiplicity:
 
 
 class _Space:
-    """An orthonormal basis Q, the matrix T = QᵀAQ, and what A makes of the last block outside of Q.
+    """An orthonormal basis Q, the matrix T = QᵀAQ, and the part of A times the last block outside the span of Q.
 
     AQ = QT + [0 … 0, PR]: only the last block leaves the space, also after a restart, so that the residual of a Ritz
     vector Qs is ‖R s_last‖ without another product.
     """
 
-    def __init__(self, operator: Symmetric, start: np.ndarray, room: int):
+    def __init__(self, operator: Symmetric, start: Array, room: int):
         self.operator = operator
         self.Q = np.empty((room, operator.shape[0]), dtype=operator.dtype).T
         self.T = np.zeros((room, room))
@@ -174,7 +153,7 @@ class _Space:
         self.T[last, : self.size] = coupling.T
         self.T[last, last] = (coupling[last] + coupling[last].T) / 2
 
-    def leading(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def leading(self, k: int) -> tuple[Array, Array, Array]:
         """The k largest Ritz values, their weights in the basis, and their residuals."""
         T = self.T[: self.size, : self.size]
         values, weights = lapack.leading(T, min(k, self.size))
@@ -188,12 +167,13 @@ class _Space:
         values, _, residuals = self.leading(k)
         return _Ritz(values[::-1], residuals[::-1])
 
-    def vectors(self, weights: np.ndarray) -> np.ndarray:
+    def vectors(self, weights: Array) -> Array:
         """Combinations of the basis."""
-        return self.Q[:, : self.size] @ weights.astype(self.Q.dtype)
+        combined: Array = self.Q[:, : self.size] @ weights.astype(self.Q.dtype)
+        return combined
 
-    def extend(self, k: int, rng: np.random.Generator) -> None:
-        """The part outside becomes the next block; random columns where nothing is outside."""
+    def extend(self, k: int, rng: Generator) -> None:
+        """Append the part outside as the next block, or random columns where there is none."""
         if not self.outside.shape[1]:
             self.restart(k, rng.standard_normal((self.Q.shape[0], self.width)))
         elif self.size > k + STEPS * self.outside.shape[1]:
@@ -201,7 +181,7 @@ class _Space:
         else:
             self._append(self.outside)
 
-    def restart(self, k: int, fresh: np.ndarray | None = None) -> None:
+    def restart(self, k: int, fresh: Array | None = None) -> None:
         """Keep the leading Ritz vectors and a few more, the part outside, and fresh columns if given."""
         outside = self.outside
         kept = min(k + outside.shape[1] // 2 + 1, self.size)
@@ -216,7 +196,7 @@ class _Space:
             self._append(self._orthonormal(fresh.astype(self.Q.dtype))[0])
             self.width += width if outside.shape[1] else 0
 
-    def _append(self, block: np.ndarray) -> None:
+    def _append(self, block: Array) -> None:
         missing = self.size + block.shape[1] - self.Q.shape[1]
         if missing > 0:  # blocks grow where random columns are added
             self.Q = np.concatenate([self.Q.T, np.empty((missing, len(self.Q)), dtype=self.Q.dtype)]).T
@@ -224,7 +204,7 @@ class _Space:
         self.Q[:, self.size : self.size + block.shape[1]] = block
         self.size, self.width = self.size + block.shape[1], block.shape[1]
 
-    def _orthonormal(self, block: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _orthonormal(self, block: Array) -> tuple[Array, Array, Array]:
         """P, R and C with block = QC + PR, P orthonormal and orthogonal to Q; columns of round-off are dropped."""
         basis = self.Q[:, : self.size]
         coupling = _inner(basis, block)
@@ -233,18 +213,19 @@ class _Space:
         floor = 10 * np.finfo(block.dtype).eps * self.scale
         rank = int(np.sum(np.abs(np.diagonal(R)) > floor))
         P, R = P[:, :rank], R[:rank, np.argsort(order)].astype(float)
-        again = _inner(basis, P)  # once more, because P was small before it was made long
+        again = _inner(basis, P)  # once more: P was small before it was normalised
         P, second = orthonormal(_without(P, basis, again))
         return P, second @ R, coupling.astype(float) + again @ R
 
 
-def _inner(basis: np.ndarray, block: np.ndarray) -> np.ndarray:
-    """QᵀB of tall matrices, by rows on all cores."""
-    return sum(threads.parallel_map(lambda rows: basis[rows].T @ block[rows], tiles.slices(len(block), TALL)))
+def _inner(basis: Array, block: Array) -> Array:
+    """QᵀB of tall matrices, in blocks of rows on all cores."""
+    product: Array = sum(threads.parallel_map(lambda rows: basis[rows].T @ block[rows], tiles.slices(len(block), TALL)))
+    return product
 
 
-def _without(block: np.ndarray, basis: np.ndarray, coupling: np.ndarray) -> np.ndarray:
-    """B − QC, the same way."""
+def _without(block: Array, basis: Array, coupling: Array) -> Array:
+    """B − QC, in blocks of rows on all cores."""
     out = np.empty_like(block)
 
     def fill(rows: slice) -> None:
@@ -264,10 +245,10 @@ def _is_recomputed(operator: Symmetric) -> bool:
     return isinstance(getattr(operator, "operator", operator), Tiled)
 
 
-def _start(operator: Symmetric, width: int, rng: np.random.Generator) -> np.ndarray:
-    """A random block; around a Nyström approximation of the leading eigenvectors where passes are dear."""
+def _start(operator: Symmetric, width: int, rng: Generator) -> Array:
+    """A random block, added to a Nyström approximation of the leading eigenvectors where passes are expensive."""
     n = operator.shape[0]
-    block = rng.standard_normal((n, width)) / np.sqrt(n)
+    block: Array = rng.standard_normal((n, width)) / np.sqrt(n)
     if not _is_recomputed(operator):
         return block
     rows = rng.choice(n, min(LANDMARKS * width, n), replace=False)
@@ -277,6 +258,6 @@ def _start(operator: Symmetric, width: int, rng: np.random.Generator) -> np.ndar
     values, axes = lapack.divide_and_conquer((features.T @ features).astype(float))
     few = min(width, int(np.sum(values > 0)))
     leading = features @ (axes[:, -few:] / np.sqrt(values[-few:])).astype(features.dtype)
-    block *= 0.03  # enough to find what the landmarks miss, and little beside what they find
+    block *= 0.03  # enough to find what the landmarks miss, small beside what they find
     block[:, :few] += leading
     return block

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from preimage._typing import Array, Generator
 from preimage.eigen import lapack
 from preimage.eigen.base import Eigenpairs, as_eigenpairs
 from preimage.gram import tiles
@@ -15,14 +16,14 @@ from preimage.gram.operators import Symmetric
 
 @dataclass(frozen=True)
 class Dense:
-    """LAPACK on the dense matrix: exact, O(n³), a subset where k is smaller than n.
+    """LAPACK on the dense matrix: exact, O(n³), and only k pairs where k is smaller than n.
 
-    It works in the operator's own matrix and restores it afterwards, so that no second matrix is held.
+    It works in the operator's own matrix and restores it afterwards, so that it holds no second matrix.
     """
 
     storage: ClassVar[str] = "square"
 
-    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
+    def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         matrix = operator.dense()
         diagonal = matrix.diagonal().copy()
         # The transpose of a C-ordered matrix is what LAPACK reads without copying. "U" of it is our lower triangle.
@@ -32,8 +33,8 @@ class Dense:
         return as_eigenpairs(matrix, values, vectors, bound=np.inf, steps=1)
 
 
-def _restore_lower(matrix: np.ndarray, diagonal: np.ndarray) -> None:
-    """The lower triangle and the diagonal, which LAPACK overwrote, from the upper triangle and a copy."""
+def _restore_lower(matrix: Array, diagonal: Array) -> None:
+    """Restore the lower triangle and the diagonal, which LAPACK overwrote, from the upper triangle and a copy."""
     blocks = tiles.slices(matrix.shape[0])
     for i, rows in enumerate(blocks):
         upper = np.triu(matrix[rows, rows], 1)

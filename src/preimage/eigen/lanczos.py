@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import norm
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 
+from preimage._typing import Array, Generator
 from preimage.eigen.base import Eigenpairs, as_eigenpairs, check_count, round_off
 from preimage.eigen.dense import Dense
 from preimage.gram.operators import Symmetric
@@ -19,24 +20,24 @@ class Lanczos:
     """ARPACK's restarted Lanczos iteration on products with the operator.
 
     ``tol`` bounds the residual ‖Au − λu‖ relative to the eigenvalue; 0 asks for machine precision. ``max_iter`` bounds
-    the restarts; ARPACK's own limit is ten a row.
+    the restarts; ARPACK's own limit is ten per row.
     """
 
     tol: float = 0.0
     max_iter: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_count(self, "max_iter")
         if self.tol != 0:
             positive("tol", self.tol)
 
-    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
+    def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         n = operator.shape[0]
-        if k >= n:  # ARPACK's space must be smaller than the whole
+        if k >= n:  # ARPACK needs k < n
             return Dense().solve(operator, k, rng)
         start = rng.standard_normal(n).astype(operator.dtype)
         scale = float(norm(operator @ start) / norm(start))
-        if scale == 0:  # only the zero operator does that to a random vector, and ARPACK refuses it
+        if scale == 0:  # the zero operator, which ARPACK refuses
             return as_eigenpairs(
                 operator, np.zeros(k, operator.dtype), np.eye(n, k, dtype=operator.dtype), bound=0, steps=1
             )
@@ -45,7 +46,7 @@ class Lanczos:
             values, vectors = eigsh(counted, k, which="LA", v0=start, tol=self.tol, maxiter=self.max_iter)
         except ArpackNoConvergence as stopped:
             values, vectors = stopped.eigenvalues, stopped.eigenvectors
-        except ArpackError:  # older versions know no way on where all eigenvalues are equal
+        except ArpackError:  # older versions fail where all eigenvalues are equal
             return Dense().solve(operator, k, rng)
         tolerance = max(self.tol, 10 * round_off(operator))
         bound = tolerance * scale * max(1, float(np.abs(values).max(initial=0)))
@@ -53,12 +54,13 @@ class Lanczos:
 
 
 class _Scaled(Symmetric):
-    """An operator in units of its scale, because ARPACK takes what is small beside 1 for 0; it counts its products."""
+    """An operator divided by its scale, because ARPACK takes values far below 1 for 0; it counts its products."""
 
     def __init__(self, operator: Symmetric, scale: float):
         super().__init__(operator.dtype, operator.shape[0])
         self.operator, self.scale, self.products = operator, scale, 0
 
-    def _matmat(self, V):
+    def _matmat(self, V: Array) -> Array:
         self.products += V.shape[1]
-        return (self.operator @ V) / self.scale
+        product: Array = self.operator @ V
+        return product / self.scale

@@ -1,7 +1,7 @@
-"""LAPACK's leading eigenpairs of a dense symmetric matrix, counted.
+"""LAPACK's leading eigenpairs of a dense symmetric matrix, checked.
 
 ``syevr`` computes a subset fast, but where eigenvalues repeat it may return fewer pairs than were asked for, or vectors
-that are not orthogonal, and report success. Divide and conquer (``syevd``) computes all pairs and has no such case.
+that are not orthogonal, and report success. Divide and conquer (``syevd``) computes all pairs and never does that.
 """
 
 from __future__ import annotations
@@ -9,15 +9,17 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-Pairs = tuple[np.ndarray, np.ndarray]
+from preimage._typing import Array
+
+Pairs = tuple[Array, Array]
 
 
-def leading(matrix: np.ndarray, k: int) -> Pairs:
+def leading(matrix: Array, k: int) -> Pairs:
     """The k largest eigenvalues, ascending, and their vectors."""
     return subset(matrix, k) or divide_and_conquer(matrix, k)
 
 
-def subset(matrix: np.ndarray, k: int, *, lower: bool = True, overwrite: bool = False) -> Pairs | None:
+def subset(matrix: Array, k: int, *, lower: bool = True, overwrite: bool = False) -> Pairs | None:
     """The k leading pairs by ``syevr``; None where pairs are missing or their vectors are not orthonormal."""
     n = len(matrix)
     values, vectors = scipy.linalg.eigh(
@@ -31,14 +33,14 @@ def subset(matrix: np.ndarray, k: int, *, lower: bool = True, overwrite: bool = 
     return (values, vectors) if len(values) == k and _is_orthonormal(vectors) else None
 
 
-def divide_and_conquer(matrix: np.ndarray, k: int | None = None) -> Pairs:
+def divide_and_conquer(matrix: Array, k: int | None = None) -> Pairs:
     """The k leading pairs, or all, from the whole decomposition."""
     values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
     first = len(values) - (len(values) if k is None else k)
     return values[first:], vectors[:, first:]
 
 
-def _is_orthonormal(vectors: np.ndarray) -> bool:
-    """Whether VᵀV = I to the order of n·eps, which LAPACK promises."""
+def _is_orthonormal(vectors: Array) -> bool:
+    """Whether VᵀV = I to the order of n·eps, as LAPACK promises."""
     n, k = vectors.shape
     return bool(np.abs(vectors.T @ vectors - np.eye(k)).max(initial=0) <= 10 * n * np.finfo(vectors.dtype).eps)

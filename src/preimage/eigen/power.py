@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import norm
 
+from preimage._typing import Array, Generator
 from preimage.eigen.base import Eigenpairs, as_eigenpairs, check_count, round_off
 from preimage.gram.operators import Symmetric
 from preimage.kernels.base import positive
@@ -16,21 +17,21 @@ from preimage.kernels.base import positive
 class PowerDeflation:
     """Power iteration, one eigenvector at a time, each deflated from the operator (Schölkopf et al. 1998, §4.1).
 
-    Slow where eigenvalues lie close together; a cross-check of the other solvers, sharing no code with them. An
-    eigenvalue that dominates by its size but is negative is deflated as well and left out. ``max_iter`` bounds the
-    products for one vector.
+    Slow where eigenvalues are close; a cross-check of the other solvers, with which it shares no code. A dominant
+    eigenvalue that is negative is deflated too, but left out of the result. ``max_iter`` bounds the products for one
+    vector.
     """
 
     tol: float = 1e-10
     max_iter: int = 10_000
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_count(self, "max_iter")
         positive("tol", self.tol)
 
-    def solve(self, operator: Symmetric, k: int, rng: np.random.Generator) -> Eigenpairs:
+    def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         n, steps = operator.shape[0], 0
-        found: list[tuple[float, np.ndarray]] = []
+        found: list[tuple[float, Array]] = []
         for _ in range(n):
             value, vector, taken = self._dominant(operator, found, rng)
             steps += taken
@@ -39,14 +40,16 @@ class PowerDeflation:
                 break
         kept = sorted(found, key=lambda pair: -pair[0])[:k]
         values, vectors = np.array([value for value, _ in kept]), np.stack([vector for _, vector in kept], axis=1)
-        # Vectors deflated before a pair, each with its own residual, add to the residual of that pair.
+        # The residuals of the vectors deflated before a pair add to its own.
         bound = self._tolerance(operator) * max(abs(value) for value, _ in found) * np.sqrt(len(found))
         return as_eigenpairs(operator, values, vectors, bound, steps)
 
-    def _tolerance(self, operator) -> float:
+    def _tolerance(self, operator: Symmetric) -> float:
         return max(self.tol, round_off(operator))
 
-    def _dominant(self, operator, found, rng) -> tuple[float, np.ndarray, int]:
+    def _dominant(
+        self, operator: Symmetric, found: list[tuple[float, Array]], rng: Generator
+    ) -> tuple[float, Array, int]:
         """The eigenpair of largest size that is orthogonal to those found."""
         basis = np.stack([v for _, v in found], axis=1) if found else np.zeros((operator.shape[0], 0), operator.dtype)
         vector = _orthogonal_unit(rng.standard_normal(operator.shape[0]).astype(operator.dtype), basis)
@@ -63,7 +66,7 @@ class PowerDeflation:
         return value, vector, self.max_iter
 
 
-def _orthogonal_unit(vector: np.ndarray, basis: np.ndarray) -> np.ndarray:
+def _orthogonal_unit(vector: Array, basis: Array) -> Array:
     """The vector made orthogonal to the basis (twice, for round-off) and of length one; a zero vector stays zero."""
     for _ in range(2):
         vector = vector - basis @ (basis.T @ vector)

@@ -42,12 +42,12 @@ class Settings:
         approximation = features.as_approximation(estimator.approximation)
         if approximation is not None:
             approximation.check(kernel)
-        eigen.as_solver(estimator.solver, 2, 1)
+        solver = eigen.as_solver(estimator.solver)
         for task in ("decode", "denoise"):
             method = preimages.method_for(estimator.preimage, kernel, task)
             method.check(kernel)
             preimages.check_needs(method, getattr(approximation, "provides", preimages.EVERYTHING))
-        return cls(estimator.n_components, kernel, approximation, estimator.solver, estimator.center)
+        return cls(estimator.n_components, kernel, approximation, solver, estimator.center)
 
     def component_number(self, kernel: Kernel, X: Rows, n_rows: int, rng: Generator) -> int | float | None:
         """How many components to ask for; X holds all or some of the rows."""

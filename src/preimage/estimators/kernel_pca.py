@@ -105,7 +105,7 @@ class KernelPCA(
     _objects = {
         "kernel": kernels.as_kernel,
         "approximation": features.as_approximation,
-        "solver": eigen.as_solver_object,
+        "solver": eigen.as_solver,
         "preimage": preimages.as_preimage_method,
     }
     __metadata_request__transform = {"out": metadata_routing.UNUSED}

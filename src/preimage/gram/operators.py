@@ -64,10 +64,6 @@ class Symmetric(LinearOperator):
         """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström), where products are expensive; else None."""
         return None
 
-    def halves(self) -> tuple[Symmetric, Symmetric] | None:
-        """Two operators whose sum is this one, the first nearly all of it, where their products cost half."""
-        return None
-
 
 class Stored(Symmetric):
     """A symmetric matrix held in memory. It belongs to this operator, and solvers may use it as scratch space."""
@@ -96,36 +92,15 @@ class Stored(Symmetric):
 class Packed(Symmetric):
     """A symmetric matrix of which one triangle is held in memory."""
 
-    def __init__(self, matrix: Triangle, dtype=None):
-        super().__init__(dtype or matrix.dtype, matrix.n)
+    def __init__(self, matrix: Triangle):
+        super().__init__(matrix.dtype, matrix.n)
         self.matrix = matrix
 
     def _matmat(self, V):
-        return self.matrix.multiply(V.astype(self.matrix.dtype, copy=False)).astype(self.dtype, copy=False)
+        return self.matrix.multiply(V.astype(self.dtype, copy=False))
 
     def dense(self) -> np.ndarray:
-        return self.matrix.dense().astype(self.dtype, copy=False)
-
-
-class Halves(Symmetric):
-    """A float64 matrix held as two of float32, A = high + low to 48 bits: products with one half cost half."""
-
-    def __init__(self, high: Triangle, low: Triangle, row_sums: np.ndarray):
-        super().__init__(float, high.n)
-        self.high, self.low, self.row_sums = high, low, row_sums
-
-    def row_means(self) -> np.ndarray:
-        return self.row_sums / len(self.row_sums)
-
-    def _matmat(self, V):
-        return triangle.multiply_halves(self.high, self.low, V)
-
-    def dense(self) -> np.ndarray:
-        return np.add(self.high.dense(), self.low.dense(), dtype=float)
-
-    def halves(self) -> tuple[Symmetric, Symmetric]:
-        """Of float64 vectors, whose products are summed in single precision."""
-        return Packed(self.high, float), Packed(self.low, float)
+        return self.matrix.dense()
 
 
 class Tiled(Symmetric):
@@ -193,10 +168,6 @@ class Centred(Symmetric):
         features = self.operator.features(rows)
         return None if features is None else features - features.mean(axis=0)
 
-    def halves(self) -> tuple[Symmetric, Symmetric] | None:
-        halves = self.operator.halves()
-        return halves and (Centred(halves[0]), Centred(halves[1]))
-
     def dense(self) -> np.ndarray:
         matrix = np.array(self.operator.dense())
         center_in_place(matrix)
@@ -216,9 +187,8 @@ class CentredStored(Centred):
 @np.errstate(over="ignore", invalid="ignore")  # looked for in the result
 def gram_operator(kernel: Kernel, X, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
     """The (centred) Gram matrix of the rows of X as an operator, and the statistics that centred it."""
-    diagonal = kernel.diagonal(X)
-    plain = _plain_operator(kernel, X, choose_storage(storage, X.shape[0], X.dtype), diagonal)
-    return centred(plain, float(np.sum(diagonal, dtype=float)), center)
+    plain = _plain_operator(kernel, X, choose_storage(storage, X.shape[0], X.dtype))
+    return centred(plain, float(np.sum(kernel.diagonal(X), dtype=float)), center)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # callers look for it
@@ -228,19 +198,12 @@ def square_gram(kernel: Kernel, X, storage: str = "auto") -> Stored | Tiled:
     return Stored(tiles.gram(kernel, X)) if fits else Tiled(kernel, X)
 
 
-def _plain_operator(kernel: Kernel, X, storage: str, diagonal: np.ndarray) -> Symmetric:
+def _plain_operator(kernel: Kernel, X, storage: str) -> Symmetric:
     if storage == "recompute":
         return Tiled(kernel, X)
     if storage == "square":
         return Stored(tiles.gram(kernel, X))
-    if storage == "halves" and tiles.value_dtype(X, X) == np.float64 and _fits_single(kernel, diagonal):
-        return Halves(*triangle.gram_halves(kernel, X))
     return Packed(triangle.packed_gram(kernel, X))
-
-
-def _fits_single(kernel: Kernel, diagonal: np.ndarray) -> bool:
-    """Whether all values of a kernel are far from the ends of single precision: |Kᵢⱼ| ≤ max Kᵢᵢ where K ⪰ 0."""
-    return kernel.positive_definite and 1e-15 < np.abs(diagonal).max(initial=0) < 1e15
 
 
 def matrix_operator(matrix: np.ndarray, *, center: bool) -> tuple[Symmetric, GramStatistics]:
@@ -291,11 +254,11 @@ def center_in_place(matrix: np.ndarray) -> None:
 def choose_storage(storage: str, n: int, dtype, *, square: bool = False) -> str:
     """How to hold a kernel matrix; ``"auto"`` is ``"memory"`` where it takes at most half of the free memory.
 
-    ``"memory"`` holds one triangle of it and ``"halves"`` two in single precision, ``"square"`` all of it for solvers
-    that work on the matrix itself, and ``"recompute"`` none. ``square`` is for callers that need the full matrix.
+    ``"memory"`` holds one triangle of it, ``"square"`` all of it for solvers that work on the matrix itself, and
+    ``"recompute"`` none. ``square`` is for callers that need the full matrix.
     """
-    if storage not in ("auto", "memory", "halves", "square", "recompute"):
-        raise ValueError(f'storage must be "auto", "memory", "halves" or "recompute", not {storage!r}.')
+    if storage not in ("auto", "memory", "square", "recompute"):
+        raise ValueError(f'storage must be "auto", "memory" or "recompute", not {storage!r}.')
     if storage != "auto":
         return storage
     needed = n * n * np.dtype(dtype).itemsize / (1 if square else 2)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
 from threading import Lock
@@ -143,7 +143,7 @@ def single_threaded() -> Iterator[None]:
         _alone.reset(token)
 
 
-def single_threaded_blas():
+def single_threaded_blas() -> AbstractContextManager[None]:
     """BLAS held to one thread, so that our own threads have the cores to themselves."""
     return _hold_blas(1)
 

@@ -54,31 +54,3 @@ def packed_gram(kernel: Kernel, X) -> Triangle:
     out, points = Triangle.empty(tiles.upper_tiles(X), tiles.value_dtype(X, X)), tiles.PreparedRows.of(kernel, X)
     threads.parallel_map(lambda tile: tiles.symmetric_tile(points, *tile), zip(out.places, out.blocks, strict=True))
     return out
-
-
-def gram_halves(kernel: Kernel, X) -> tuple[Triangle, Triangle, np.ndarray]:
-    """The same in double precision as two triangles in single precision, K = high + low, and the sums of its rows."""
-    places, points = tiles.upper_tiles(X), tiles.PreparedRows.of(kernel, X)
-    high, low = (Triangle.empty(places, np.float32) for _ in range(2))
-
-    def fill(tile: int) -> tuple[np.ndarray, np.ndarray]:
-        block = tiles.symmetric_tile(points, places[tile])
-        sums = block.sum(axis=1), block.sum(axis=0)
-        for strip in tiles.strips(block):
-            high.blocks[tile][strip] = block[strip]
-            np.subtract(block[strip], high.blocks[tile][strip], out=low.blocks[tile][strip], casting="same_kind")
-        return sums
-
-    row_sums = np.zeros(X.shape[0])
-    for (rows, columns), (over_columns, over_rows) in zip(
-        places, threads.parallel_map(fill, range(len(places))), strict=True
-    ):
-        row_sums[rows] += over_columns
-        if rows != columns:
-            row_sums[columns] += over_rows
-    return high, low, row_sums
-
-
-def multiply_halves(high: Triangle, low: Triangle, V: np.ndarray) -> np.ndarray:
-    """The product with the sum of two triangles, in double precision."""
-    return tiles.multiply_tiles(high.places, lambda tile: np.add(high.blocks[tile], low.blocks[tile], dtype=float), V)

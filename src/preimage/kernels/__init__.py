@@ -1,4 +1,4 @@
-"""Kernels: what they are, what each knows about itself, and the names users type."""
+"""Kernels, their abilities, and the names by which users choose them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NAMES: dict[str, Callable[[], Kernel]] = {
 
 
 def as_kernel(kernel: object) -> Kernel:
-    """A kernel from what users type: a kernel object, a name, or a callable on two matrices."""
+    """A kernel from a kernel object, a name, or a callable on two matrices."""
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):

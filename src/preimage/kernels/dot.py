@@ -1,4 +1,4 @@
-"""Kernels of the inner product, k(x, y) = κ(xᵀy). A ``gamma`` of None is 1/d, taken when a model is fitted."""
+"""Kernels of the inner product, k(x, y) = κ(xᵀy). A ``gamma`` of None becomes 1/d when a model is fitted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from preimage.kernels.base import DotProduct, available_where, finite, number, p
 
 @dataclass(frozen=True)
 class Linear(DotProduct):
-    """xᵀy: kernel PCA with it is PCA."""
+    """xᵀy; kernel PCA with it is linear PCA."""
 
     def profile(self, t: Array) -> Array:
         return t
@@ -60,7 +60,7 @@ class Polynomial(_Affine):
 
     @available_where(lambda kernel: kernel.degree % 2 == 0)
     def other_root(self, t: Array, hint: Array) -> Array:
-        """Of the two t with the same value, the one on the same side of −c₀/γ as the hint."""
+        """Of the two arguments with the value κ(t), the one on the same side of −c₀/γ as the hint."""
         centre = -float(self.coef0) / self._gamma
         return np.where(hint < centre, 2 * centre - t, t)
 

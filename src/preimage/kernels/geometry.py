@@ -14,9 +14,9 @@ import scipy.sparse as sp
 
 from preimage._typing import Array, Rows
 
-NARROW = 2  # columns up to which differences take no longer than inner products
-MANY = 16  # where one pair of so many has cancelled, all are computed from differences
-PAIRS = 2**15  # numbers of the differences of pairs that are held at once
+NARROW = 2  # columns up to which differences are as fast as inner products
+MANY = 16  # where more than one pair in 16 has cancelled, all are computed from differences
+PAIRS = 2**15  # entries of the differences of pairs held at once
 
 
 def inner_products(X: Rows, Y: Rows) -> Array:
@@ -33,12 +33,12 @@ def squared_norms(X: Rows) -> Array:
     return squares
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is computed again
+@np.errstate(over="ignore", invalid="ignore")  # overflowing values are computed again
 def squared_distances(X: Rows, Y: Rows) -> Array:
     """‖x − y‖² for every pair of rows, exactly 0 for equal ones.
 
-    The origin is the mean of Y, which keeps the norms small; sparse rows stay where they are (moving them would fill
-    them in). Pairs that cancel are computed from their differences.
+    The origin is moved to the mean of Y, which keeps the norms small, unless rows are sparse (they would become
+    dense). Pairs that cancel are computed from their differences.
     """
     left, right, dense = X, Y, not (sp.issparse(X) or sp.issparse(Y))
     if dense and X.shape[1] <= NARROW:
@@ -92,8 +92,8 @@ def recompute_cancelled(
 
 
 def fill_from_differences(values: Array, X: Array, Y: Array, factor: float) -> None:
-    """Fill ``values`` with −factor·‖x − y‖², a column of the rows at a time."""
-    power = 2.0 ** round(np.log2(factor) / 2)  # exact, and squares neither overflow nor vanish
+    """Fill ``values`` with −factor·‖x − y‖², one column of X and Y at a time."""
+    power = 2.0 ** round(np.log2(factor) / 2)  # a power of two is exact, and squares neither overflow nor underflow
     gaps = np.empty_like(values)
     for number, (x, y) in enumerate(zip(X.T, Y.T, strict=True)):
         target = gaps if number else values

@@ -1,4 +1,4 @@
-"""Kernels without a profile: of the L1 distance, of the angle, of the user's own making, and given as numbers."""
+"""Kernels without a profile: of the L1 distance, of the angle, user-defined, and precomputed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Laplacian(Kernel):
         return np.ones(X.shape[0], dtype=X.dtype)
 
     def gradient(self, Z: Points, X: Rows, W: Array) -> Array:
-        """−γ Σᵢ wᵢkᵢ sign(z − xᵢ), a column at a time."""
+        """−γ Σᵢ wᵢkᵢ sign(z − xᵢ), one column at a time."""
         weights = -self._gamma * W * self(Z, X)
         columns = [np.einsum("ji,ji->j", weights, np.sign(z[:, None] - x)) for z, x in zip(Z.T, X.T, strict=True)]
         return np.stack(columns, axis=1)
@@ -85,21 +85,21 @@ class Cosine(Kernel):
 
 @dataclass(frozen=True)
 class Function(Kernel):
-    """A kernel of the user's own: any callable on two matrices that returns the matrix of values.
+    """A user-defined kernel: any callable on two matrices that returns the matrix of values.
 
-    Its values must depend on the pair of rows alone, because they are computed in blocks.
+    Each value may depend only on its pair of rows, because values are computed in blocks.
     """
 
     function: Callable[[Any, Any], Array]
 
-    positive_definite = False  # not known
+    positive_definite = False  # unknown
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
         values = np.asarray(self.function(X, Y))
         if values.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
                 f"the kernel function returned shape {values.shape} for {X.shape[0]} and {Y.shape[0]} rows; "
-                f"it must return one value a pair, shape {(X.shape[0], Y.shape[0])}."
+                f"it must return one value per pair, shape {(X.shape[0], Y.shape[0])}."
             )
         if values.dtype.kind not in "fiub":
             raise TypeError(f"the kernel function returned values of type {values.dtype}; they must be real numbers.")
@@ -111,15 +111,15 @@ class Function(Kernel):
 
 @dataclass(frozen=True, eq=False)
 class Precomputed(Kernel):
-    """Kernel values given as numbers. Points of an expansion are known by their number in the training set.
+    """A precomputed kernel matrix. The points of an expansion are indices of training rows.
 
-    Called with whole-number points on both sides it looks up ``matrix``; called with rows of kernel values (one
-    column a training point) on the left it picks the columns of the points on the right.
+    Called with indices on both sides, it looks up ``matrix``; called with rows of kernel values (one column per
+    training row) on the left, it selects the columns of the points on the right.
     """
 
     matrix: Array | None = field(default=None, repr=False)
 
-    positive_definite = False  # not known
+    positive_definite = False  # unknown
     accepts_sparse = False
 
     def __call__(self, X: Rows, Y: Rows) -> Array:

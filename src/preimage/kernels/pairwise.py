@@ -1,4 +1,4 @@
-"""A kernel given as a function of two rows, as scikit-learn's users write it: one call per pair."""
+"""A kernel given as a function of two rows, as in scikit-learn: one call per pair."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Pairwise(Kernel):
     function: Callable[..., float]
     _lock: Any = field(default_factory=Lock, repr=False, compare=False)
 
-    positive_definite = False  # not known
+    positive_definite = False  # unknown
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
         values, xs, ys = np.zeros((X.shape[0], Y.shape[0])), _each_row(X), _each_row(Y)
@@ -36,5 +36,5 @@ class Pairwise(Kernel):
 
 
 def _each_row(X: Rows) -> list[Rows]:
-    """Rows as vectors; of a sparse matrix as matrices of one row."""
+    """The rows as vectors, or as one-row matrices where X is sparse."""
     return [X[[i], :] if sp.issparse(X) else X[i] for i in range(X.shape[0])]

@@ -1,7 +1,7 @@
 """Kernels of the Euclidean distance, k(x, y) = κ(‖x − y‖²), each with a length scale ℓ.
 
-A ``length_scale`` is a number, the name of a rule, or None (the rule ``"median"``); rules take it from the data when a
-model is fitted (see :mod:`preimage.kernels.scales`). Here t = ‖x − y‖².
+A ``length_scale`` is a number, the name of a rule, or None (the rule ``"median"``); a rule computes it from the data
+when a model is fitted (see :mod:`preimage.kernels.scales`). Here t = ‖x − y‖².
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from preimage._typing import Array, Generator
 from preimage.kernels.base import Radial, number, positive
 
-SMALLEST, LARGEST = 1e-153, 1e153  # length scales whose squares, and what profiles make of them, are finite
+SMALLEST, LARGEST = 1e-153, 1e153  # length scales whose squares are finite and not 0, also in profiles
 
 
 def _clip(value: Array, power: float = 1.0) -> Array:
-    """Kernel values brought into (0, 1], where a normalised profile has an inverse: at least tiny^power."""
+    """Kernel values clipped to [tiny^power, 1], where a normalised profile has an inverse."""
     value = np.asarray(value)
     return np.clip(value, float(np.finfo(value.dtype if value.dtype.kind == "f" else float).tiny) ** power, 1)
 
@@ -127,7 +127,7 @@ class RationalQuadratic(_LengthScaled):
         return -(self._alpha + 1) * np.log1p(t / (self._alpha * self._c)) - log(self._c)
 
     def inverse(self, value: Array) -> Array:
-        value = _clip(value, power=min(1, self._alpha / 2))  # so that its inverse is still a finite number
+        value = _clip(value, power=min(1, self._alpha / 2))  # so that the inverse is finite
         return self._alpha * self._c * (value ** (-1 / self._alpha) - 1)
 
     def frequencies(self, n: int, dim: int, rng: Generator) -> Array:

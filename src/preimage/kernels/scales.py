@@ -1,4 +1,4 @@
-"""Rules that take a length scale from data.
+"""Rules that compute a length scale from data.
 
 Every rule returns ℓ. In the papers' notation the Gaussian is exp(−‖x − y‖²/c) with c = 2ℓ².
 
@@ -24,11 +24,11 @@ from preimage._typing import Rows
 from preimage.kernels import Kernel
 from preimage.kernels.geometry import squared_distances, squared_norms
 
-SAMPLE = 2000  # rows from which pairwise rules are computed; two million pairs fix a median to three digits
+SAMPLE = 2000  # rows used by pairwise rules: two million pairs determine a median to three digits
 
 
 def spread_rows(X: Rows, n_rows: int) -> Rows:
-    """At most ``n_rows`` rows, evenly spaced over X: the same ones every time, whatever the order of magnitude."""
+    """At most ``n_rows`` rows, evenly spaced over X: the same ones every time."""
     if X.shape[0] <= n_rows:
         return X
     return X[np.linspace(0, X.shape[0] - 1, n_rows).astype(int)]
@@ -59,7 +59,7 @@ RULES: dict[str, Callable[[Rows], float]] = {"median": median, "mean": mean, "mi
 
 
 def length_scale(X: Rows, rule: str | None = None) -> float:
-    """The length scale that a rule takes from the rows of X; None is ``"median"``."""
+    """The length scale that a rule computes from the rows of X; None is ``"median"``."""
     name = rule or "median"
     if name not in RULES:
         raise ValueError(f"unknown rule {name!r} for a length scale; the rules are {', '.join(RULES)}.")
@@ -68,14 +68,14 @@ def length_scale(X: Rows, rule: str | None = None) -> float:
     if not np.isfinite(scale):
         raise ValueError("the distances between the rows overflow: bring the columns to a smaller scale first.")
     if scale <= _resolution(X):
-        raise ValueError("all rows are equal, so no length scale can be taken from them: give a number.")
+        raise ValueError("all rows are equal, so no length scale can be computed from them: give a number.")
     return scale
 
 
 def resolve(kernel: Kernel, X: Rows) -> Kernel:
     """The kernel with every rule replaced by its number for X, and every ``gamma`` of None by 1/d.
 
-    A kernel that is no dataclass has no settings that are known here, and stays as it is.
+    A kernel that is not a dataclass is returned unchanged.
     """
     changes: dict[str, Any] = {}
     for name, value in _settings(kernel).items():
@@ -89,7 +89,7 @@ def resolve(kernel: Kernel, X: Rows) -> Kernel:
 
 
 def takes_rows(kernel: Kernel) -> bool:
-    """Whether a rule is left that :func:`resolve` would ask of rows."""
+    """Whether :func:`resolve` would compute a length scale from rows."""
     return any(
         takes_rows(value) if isinstance(value, Kernel) else _is_rule(name, value)
         for name, value in _settings(kernel).items()
@@ -111,7 +111,7 @@ def _total_variance(X: Rows) -> float:
 
 
 def _resolution(X: Rows) -> float:
-    """The distance up to which rounding makes rows equal."""
+    """The distance below which rows are equal up to rounding."""
     eps = float(np.finfo(np.result_type(X.dtype, np.float32)).eps)
     if sp.issparse(X):  # their squared distances are differences of squared norms
         return float(2 * np.sqrt(eps * squared_norms(X).max(initial=0)))

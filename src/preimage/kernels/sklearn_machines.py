@@ -1,4 +1,4 @@
-"""Fitted kernel machines of scikit-learn, read as what they are: a kernel, points, weights and intercepts."""
+"""The dual form of scikit-learn's fitted kernel machines: a kernel, points, weights and intercepts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ READABLE = "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and GaussianProcess
 class Dual(NamedTuple):
     """fⱼ(x) = Σᵢ wⱼᵢ k(xᵢ, x) + bⱼ.
 
-    For a classifier of more than two classes there is one function a pair of classes, in the order (0, 1), (0, 2), …,
+    For a classifier of more than two classes there is one function per pair of classes, in the order (0, 1), (0, 2), …,
     (1, 2), …, positive where the first of the two wins; for two classes there is one, positive for the second.
     """
 
@@ -41,12 +41,12 @@ class Dual(NamedTuple):
 
 
 def dual_form(model: Any) -> Dual:
-    """The functions that a fitted model has learned."""
+    """The dual form of a fitted model."""
     for classes, reader in _readers().items():
         if isinstance(model, classes):
             check_is_fitted(model)
             return reader(model)
-    raise TypeError(f"{type(model).__name__} is not read here; {READABLE} are.")
+    raise TypeError(f"{type(model).__name__} is not supported; {READABLE} are.")
 
 
 def _readers() -> dict[tuple[type, ...], Callable[[Any], Dual]]:
@@ -67,7 +67,7 @@ def _read_support_vectors(model: Any) -> Dual:
 
 
 def _read_classifier(model: Any) -> Dual:
-    """One row of weights a pair of classes, all over the same support vectors.
+    """One row of weights per pair of classes, all over the same support vectors.
 
     Support vectors are ordered by class, and ``dual_coef_`` holds for each the coefficients against the other classes,
     in their order.
@@ -86,7 +86,7 @@ def _read_classifier(model: Any) -> Dual:
 def _read_ridge(model: Any) -> Dual:
     gamma = 1 / model.X_fit_.shape[1] if model.gamma is None else model.gamma
     weights = np.atleast_2d(model.dual_coef_.T)
-    points = model.X_fit_.copy()  # it is the array that the model was fitted on
+    points = model.X_fit_.copy()  # the model holds the user's own array
     return Dual(_named_kernel(model, gamma), points, weights, np.zeros(len(weights)))
 
 
@@ -110,7 +110,7 @@ def _named_kernel(model: Any, gamma: float) -> Kernel:
     }
     if not isinstance(model.kernel, str) or model.kernel not in makers:
         raise ValueError(
-            f"the kernel {model.kernel!r} of this {type(model).__name__} is not known here; {', '.join(makers)} are."
+            f"the kernel {model.kernel!r} of this {type(model).__name__} is not supported; {', '.join(makers)} are."
         )
     return makers[model.kernel]()
 
@@ -121,13 +121,13 @@ def _process_kernel(kernel: Any) -> Kernel:
     if isinstance(found, Kernel):
         return found
     raise ValueError(
-        f"the kernel {kernel} of this Gaussian process is not known here; RBF, Matern (nu 0.5, 1.5, 2.5), "
+        f"the kernel {kernel} of this Gaussian process is not supported; RBF, Matern (nu 0.5, 1.5, 2.5), "
         "RationalQuadratic and DotProduct are, with one length scale, their sums and products, and factors."
     )
 
 
 def _process_term(kernel: Any) -> Kernel | float | None:
-    """A kernel, a number for a constant one (0 for white noise), None where it is not known."""
+    """A kernel, a number for a constant kernel (0 for white noise), or None for an unsupported one."""
     from sklearn.gaussian_process import kernels as theirs
 
     if isinstance(kernel, theirs.Sum | theirs.Product):

@@ -43,7 +43,7 @@ def command(
 
         tail -f log.csv | preimage monitor model.npz -
     """
-    from preimage.cli.watching import learned, watch, watch_lines
+    from preimage.cli.alarms import learned, watch, watch_lines
 
     _check(new, output, save, report, as_json)
     model = learned(normal, save, lambda: _template(**settings), settings=_typed(), force=force)

@@ -94,7 +94,7 @@ def learned(normal: str, save: str | None, make: Callable[[], Monitor], *, setti
 
 
 def watch(model: Trained, new: str, output: str | None, report: str | None, *, force: bool) -> Told:
-    """Judge the rows of a file, and write the list and the page."""
+    """ProcessModel the rows of a file, and write the list and the page."""
     known = getattr(model.monitor, "feature_names_in_", None)
     data = io.read(new, io.Reading(expected=None if known is None else tuple(map(str, known))))
     check_width(model.monitor, data)
@@ -117,7 +117,7 @@ def watch(model: Trained, new: str, output: str | None, report: str | None, *, f
 
 
 def watch_lines(model: Trained, output: str | None, *, force: bool) -> None:
-    """Judge lines of standard input as they come; what was listed stays listed, whatever ends it."""
+    """ProcessModel lines of standard input as they come; what was listed stays listed, whatever ends it."""
     monitor, run = model.monitor, model.monitor.stream()
     lines = delimited.rows_as_they_come(sys.stdin, monitor.n_features_in_)
     with _lines(output, force=force) as file:

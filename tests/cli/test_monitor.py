@@ -1,7 +1,9 @@
 """``preimage monitor``: alarms of files and of lines as they come."""
 
 import csv
+import html
 import json
+import re
 import subprocess
 import sys
 from io import StringIO
@@ -110,6 +112,80 @@ def test_a_page_shows_the_run(files, tmp_path):
     page = (tmp_path / "page.html").read_text()
     for words in ("The run", "Alarms", "Which sensor", "Limits", "data:image/png", ">e<"):
         assert words in page
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A log as a plant writes it: times, text, a constant and a gap; in the last ten rows one sensor is off."""
+
+    def text(rows, day):
+        lines = [",".join(["time", *NAMES, "operator"])]
+        for minute, row in enumerate(rows):
+            cells = ["" if np.isnan(value) else f"{value:.4f}" for value in row]
+            lines.append(",".join([f"2026-03-{day:02d} {minute // 60:02d}:{minute % 60:02d}:00", *cells, "Ann"]))
+        return "\n".join(lines) + "\n"
+
+    normal, new = plant(200), plant(60, 1)
+    normal[:, 7] = new[:, 7] = 2.5
+    new[20, 3], new[30, 7], normal[9, 0] = np.nan, 3.5, np.nan
+    new[50:, 4] += 8
+    for name, rows, day in (("normal.csv", normal, 1), ("new.csv", new, 2)):
+        (tmp_path / name).write_text(text(rows, day))
+    return tmp_path
+
+
+def test_times_and_text_are_carried_to_the_alarms(log):
+    told = good("monitor", log / "normal.csv", "--save", log / "model.npz", *LEARN).output
+    assert "constant: 'h'; any later change is an alarm" in told
+    assert "1 row of 200 with gaps left out" in told
+    whole = good("monitor", log / "model.npz", log / "new.csv").output
+    found = {int(line["row"]): line for line in alarms(whole)}
+    assert (found[21]["time"], found[21]["operator"], found[21]["alarm"]) == ("2026-03-02 00:20:00", "Ann", "missing")
+    assert (found[31]["alarm"], found[31]["sensor"]) == ("constant", "h")
+    assert {found[row]["sensor"] for row in range(51, 61)} == {"e"}
+    text = (log / "new.csv").read_text()
+    for lines in (text, text.split("\n", 1)[1]):  # with the header, and without it as ``tail -f`` begins
+        assert alarms(good("monitor", log / "model.npz", "-", input=lines).output) == alarms(whole)
+
+
+def test_a_stream_in_json_is_one_object_per_line(log):
+    good("monitor", log / "normal.csv", "--save", log / "model.npz", *LEARN)
+    text = (log / "new.csv").read_text()
+    listed = alarms(good("monitor", log / "model.npz", "-", input=text).output)
+    found = [
+        json.loads(line) for line in good("monitor", log / "model.npz", "-", "--json", input=text).output.splitlines()
+    ]
+    assert [str(alarm["row"]) for alarm in found] == [line["row"] for line in listed]
+    assert found[-1]["carried"] == {"time": "2026-03-02 00:59:00", "operator": "Ann"}
+
+
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.PreimageWarning")
+def test_a_page_names_a_changed_constant_within_other_alarms_and_its_python_runs(log, monkeypatch):
+    monkeypatch.chdir(log)
+    text = (log / "new.csv").read_text().splitlines()
+    text[56] = text[56].replace(",2.5000,", ",3.5000,")
+    (log / "new.csv").write_text("\n".join(text))
+    good("monitor", "normal.csv", "new.csv", "-o", "alarms.csv", "--report", "page.html", *LEARN)
+    page = (log / "page.html").read_text()
+    for rows in ("51–55", "57–60"):
+        assert f">{rows}<" in page
+    assert page.count(">constant<") == 2
+    code = html.unescape(re.search(r"<pre[^>]*>(?:<code[^>]*>)?(.*?)<", page, re.DOTALL)[1])
+    done = {}
+    exec(code, done)
+    listed = [int(line["row"]) for line in alarms((log / "alarms.csv").read_text()) if line["alarm"] != "missing"]
+    gap = 20  # the row that is left out
+    assert [row + 1 + (row >= gap) for row in np.flatnonzero(done["alarms"])] == listed
+
+
+def test_normal_rows_that_mostly_have_gaps_are_refused_with_the_column(files, tmp_path):
+    normal, new, _ = files
+    X = plant(200)
+    X[:150, 2] = np.nan
+    put(normal, X, NAMES)
+    done = call("monitor", normal, new, *LEARN)
+    assert done.exit_code == 1
+    assert "150 of 200 rows have gaps, most in column 'c': leave such columns out by --keep" in done.output
 
 
 @pytest.mark.parametrize(

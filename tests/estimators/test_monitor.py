@@ -308,6 +308,17 @@ def test_a_model_that_keeps_everything_is_told():
         Monitor(KernelPCA(kernel="linear"), alpha=0.05).fit(plant(100))
 
 
+def test_a_chosen_model_leaves_a_part_to_spe_where_a_column_is_constant():
+    X = plant(200)
+    X[:, 5] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NothingFilteredWarning)
+        warnings.simplefilter("ignore", ConstantColumnWarning)
+        monitor = Monitor("linear", alpha=0.05, random_state=0).fit(X)
+    assert monitor.model_.n_components_ < 7
+    assert monitor.constant_columns_ == ["x5"]
+
+
 def test_too_few_rows_for_the_rate_are_told():
     with pytest.warns(FewRowsWarning, match="50 normal rows cannot guarantee a false-alarm rate below 0.02"):
         Monitor(LINEAR).fit(plant(50))

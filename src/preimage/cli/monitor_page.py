@@ -38,7 +38,7 @@ def page(
     told = f"{facts['alarms']} of {counted(facts['rows'], 'row')}" if alarms else f"none of {facts['rows']} rows"
     lead = (
         f"{facts['new']}, compared with {facts['normal']}: alarms in {told}. "
-        f"In normal operation {facts['alpha']:.3g} of all rows raise a false alarm."
+        f"In normal operation {100 * facts['alpha']:g} % of all rows raise a false alarm."
     )
     return Page("Process monitoring", lead, sections)
 
@@ -84,16 +84,21 @@ def _alarms(found: list[Episode], labels: list[str] | None) -> list[Any]:
     if not found:
         return [Text("None.")]
     lines = [[*_span(episode, labels), *_most_named(episode)] for episode in found[:MOST]]
-    times = [] if labels is None else ["from", "to"]
+    times = [] if labels is None else ["time"]
     more = f" The first {MOST} of {len(found)} are shown." if len(found) > MOST else ""
-    caption = f"Consecutive alarms share a line, with the sensor named most often and its first reading.{more}"
+    caption = f"Consecutive alarms share a line: first time, sensor named most often, its reading.{more}"
     return [Table(["rows", *times, "alarm", "sensor", "reading", "expected"], lines, caption)]
 
 
 def _span(episode: Episode, labels: list[str] | None) -> list[str]:
     first, last = episode[0].row, episode[-1].row
     rows = str(first) if first == last else f"{first}–{last}"
-    return [rows] if labels is None else [rows, labels[first - 1], labels[last - 1] if last > first else ""]
+    return [rows] if labels is None else [rows, _unbroken(labels[first - 1])]
+
+
+def _unbroken(label: str) -> str:
+    """The label with spaces and hyphens at which no line is broken."""
+    return label.replace(" ", "\u00a0").replace("-", "\u2011")
 
 
 def _most_named(episode: Episode) -> list[Any]:

@@ -39,6 +39,8 @@ def chart(monitor, X, axes=None, *, time=None):
         ax.set(yscale="log", ylabel=title)
         ax.margins(x=0.01)
         ax.legend(fontsize="small", ncols=3, loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
+        if time.dtype.kind not in "iuf":
+            _shorten_dates(ax)
     axes[-1].set_xlabel(label)
     return axes
 
@@ -79,8 +81,16 @@ def contributions(monitor, X, row: int, ax=None, *, n_columns: int = 10):
 
 
 def _axis_label(time) -> str:
-    """Dates speak for themselves."""
+    """Dates need none."""
     return "row" if np.asarray(time).dtype.kind in "iuf" else ""
+
+
+def _shorten_dates(ax) -> None:
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(maxticks=8)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
 
 
 def _drawable(values: np.ndarray, limit: float) -> np.ndarray:

@@ -75,9 +75,10 @@ def _chart(monitor: Monitor, rows: np.ndarray, complete: np.ndarray, labels: lis
 def _times(labels: list[str] | None, n_rows: int) -> np.ndarray:
     """The times of the rows, or their numbers where they have none that can be read."""
     try:
-        return np.array([datetime.fromisoformat(label).replace(tzinfo=None) for label in labels or ()] or None)[:n_rows]
-    except (TypeError, ValueError, IndexError):
-        return np.arange(1, n_rows + 1)
+        times = [datetime.fromisoformat(label).replace(tzinfo=None) for label in labels or ()]
+    except ValueError:
+        times = []
+    return np.array(times) if times else np.arange(1, n_rows + 1)
 
 
 def _alarms(found: list[Episode], labels: list[str] | None) -> list[Any]:

@@ -7,6 +7,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from preimage import Monitor
     from preimage.cli.cleaning import Cleaning
     from preimage.io import Reading
 
@@ -24,9 +25,34 @@ def denoising(cleaning: Cleaning, reading: Reading, input: str, train: str | Non
     """The lines that clean a file as ``preimage denoise`` did."""
     rows = ["", f"data = {_read(input, reading)}"]
     if train is not None:
-        rows.append(f"examples = {_read(train, reading, examples=True)}")
+        rows.append(f"examples = {_read(train, reading, expected='data.form.columns')}")
     return "\n".join(
         [*_imports(_classes(cleaning.model)), *rows, f"model = {constructed(cleaning.model)}", *_verbs(cleaning)]
+    )
+
+
+def monitoring(monitor: Monitor, reading: Reading, normal: str | None, model: str, new: str) -> str:
+    """The lines that list the alarms of a file as ``preimage monitor`` did, with normal rows or with a model file."""
+    if normal is None:
+        fitted = [f"monitor = preimage.load({model!r})"]
+        wanted = "tuple(monitor.columns_)" if hasattr(monitor, "feature_names_in_") else "None"
+    else:
+        fitted = [f"normal = {_read(normal, reading)}", "X = normal.whole(gaps=True)"]
+        fitted.append(f"monitor = {constructed(monitor)}.fit(X[np.isfinite(X).all(axis=1)])")
+        wanted = "normal.form.columns"
+    return "\n".join(
+        [
+            *_imports(_classes(monitor)),
+            "import preimage",
+            "from preimage import plot",
+            "",
+            *fitted,
+            f"X = {_read(new, reading, expected=wanted)}.whole(gaps=True)",
+            "X = X[np.isfinite(X).all(axis=1)]",
+            "alarms = monitor.predict(X) == -1",
+            "table = monitor.diagnose(X)",
+            "plot.chart(monitor, X)",
+        ]
     )
 
 
@@ -51,12 +77,12 @@ def _verbs(cleaning: Cleaning) -> list[str]:
     return [f"cleaned = model.fit({examples}.whole()).{verb}(data.whole())"]
 
 
-def _read(path: str, reading: Reading, *, examples: bool = False) -> str:
-    """The expression that reads a file; examples have the columns of the data."""
+def _read(path: str, reading: Reading, *, expected: str | None = None) -> str:
+    """The expression that reads a file, with the columns that the expression ``expected`` names."""
     given = [
         f"{item.name}={value!r}" for item in fields(reading) if (value := getattr(reading, item.name)) != item.default
     ]
-    given += ["expected=data.form.columns"] if examples and reading.columns is None else []
+    given += [f"expected={expected}"] if expected and reading.columns is None else []
     return f"io.read({path!r}" + (f", io.Reading({', '.join(given)}))" if given else ")")
 
 

@@ -1,7 +1,7 @@
 """Unfinished files and folders: named so that they are recognised, locked while they are written, removed if not.
 
-A process that is killed cannot remove what it had begun to write. Its locks end with it, so that the next one that writes
-to the same place can tell what nobody works on any more.
+A process that is killed cannot remove what it had begun to write. Its locks end with it, so that the next one that
+writes to the same place can tell what nobody works on any more.
 """
 
 from __future__ import annotations

@@ -103,7 +103,9 @@ def calls_interrupted(cases: int, seed: int) -> list[Tally]:
     whole = perf_counter() - start
     for number in range(cases):
         fitting = number % 2 == 0
-        stopped = _interrupted(lambda fit=fitting: model.fit(X) if fit else model.denoise(X[:50]), rng.uniform(0, whole))
+        stopped = _interrupted(
+            lambda fit=fitting: model.fit(X) if fit else model.denoise(X[:50]), rng.uniform(0, whole)
+        )
         tally.cases += 1
         tally.refused += stopped
         tally.check(_blas() == blas, "BLAS limit changed", str(number))

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from time import perf_counter, sleep
 
 import numpy as np
@@ -78,7 +79,5 @@ def _fit_and_compare(lazy, settings: dict, here: KernelPCA, tally: Tally) -> Non
 
 def _kill_later(process: int, seconds: float) -> None:
     sleep(seconds)
-    try:
+    with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
-    except ProcessLookupError:
-        pass

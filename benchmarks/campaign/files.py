@@ -32,7 +32,8 @@ def model_files(cases: int, seed: int) -> list[Tally]:
             change = changed_model if rng.random() < 0.8 else changed_bytes
             path.write_bytes(change(whole[int(rng.integers(len(whole)))], rng))
             tally.attempt(f"inspect {number}", lambda: models.describe(path), (ModelFileError,))
-            tally.attempt(f"load {number}", lambda: _use(preimage.load(path), X, tally), (ModelFileError, ValueError))
+            refusals = (ModelFileError, ValueError)
+            tally.attempt(f"load {number}", lambda: _use(preimage.load(path), X, tally), refusals, noise="ignore")
     return [tally]
 
 

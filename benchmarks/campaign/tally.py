@@ -30,13 +30,15 @@ class Tally:
     seconds: float = 0.0
     examples: dict[str, str] = field(default_factory=dict)
 
-    def attempt(self, case: str, action: Callable[[], Any], refusals: tuple[type[BaseException], ...]) -> Any:
-        """The result of one case; an error that is no refusal is a failure, and so is a warning of another package."""
+    def attempt(
+        self, case: str, action: Callable[[], Any], refusals: tuple[type[BaseException], ...], noise: str = "error"
+    ) -> Any:
+        """The result of one case; an error that is no refusal is a failure, and so is ``noise``, a warning of numpy."""
         self.cases += 1
         start = perf_counter()
         try:
             with warnings.catch_warnings(), _stopped_after(SLOWEST):
-                warnings.simplefilter("error", RuntimeWarning)
+                warnings.simplefilter(noise, RuntimeWarning)  # type: ignore[arg-type]
                 warnings.simplefilter("ignore", PreimageWarning)
                 return action()
         except refusals:

@@ -691,7 +691,7 @@ def _with_state(path, **changed):
         ({"n_components_": 10**10}, "does not go with its arrays"),
         ({"n_features_in_": "four"}, "does not go with its arrays"),
         ({"n_features_in_": 3}, "do not fit together"),
-        ({"decomposition_": {"tuple": [1, 2]}}, "do not fit together"),
+        ({"decomposition_": {"tuple": [1, 2]}, "kernel_": None}, "do not fit together"),
     ],
 )
 def test_a_model_that_could_not_be_used_is_refused_when_it_is_loaded(changed, sentence, tmp_path):

@@ -3,8 +3,8 @@
     python benchmarks/campaign                                  # the full numbers, many hours
     python benchmarks/campaign --only numerics --cases 500      # a part
 
-Prints, part by part, the cases tried, failures by kind with the first case of each, and the worst time. Seeds are fixed:
-a failure comes again with the same ``--seed`` and ``--cases``.
+Prints, part by part, the cases tried, failures by kind with the first case of each, and the worst time. Seeds are
+fixed: a failure comes again with the same ``--seed`` and ``--cases``.
 """
 
 from __future__ import annotations

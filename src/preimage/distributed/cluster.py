@@ -68,8 +68,8 @@ def check_workers() -> None:
             raise ClusterError(
                 "the Dask cluster has no workers: start some, and wait for them by client.wait_for_workers(1)."
             )
-        found = client.get_versions(packages=["preimage"])["workers"]
-    lacking = sorted(address for address, told in found.items() if not told["packages"].get("preimage"))
+        found: Any = client.get_versions(packages=["preimage"])
+    lacking = sorted(address for address, told in found["workers"].items() if not told["packages"].get("preimage"))
     if lacking:
         raise ClusterError(
             f"the worker {lacking[0]} cannot import preimage: install the library, in this version, on every worker."

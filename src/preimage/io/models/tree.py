@@ -42,6 +42,7 @@ RENAMED = dict.fromkeys(("max_passes", "max_restarts", "max_steps"), "max_iter")
 }
 LONGEST_NAME = 100
 LABELLED = ("reduced.", "machines.")  # rooms whose objects hold labels, which may be text
+TYPES = {"Array": np.ndarray, "np.ndarray": np.ndarray, "float": (int, float, np.number), "int": (int, np.integer)}
 SPARSE = {found.__name__: found for found in (sp.csr_array, sp.csr_matrix)}
 
 
@@ -199,6 +200,9 @@ class TreeReader:
         values = {key: self.decode(node) for key, node in given.items()}
         if not name.startswith(LABELLED) and any(map(_is_text, values.values())):
             raise ModelFileError(f"an array of {name} holds text in the place of numbers.")
+        for key, part in values.items():
+            if not isinstance(part, TYPES.get(str(known[key].type), object)):
+                raise ModelFileError(f"{key} of {name} is not of the type {known[key].type}.")
         return self._completed(found(**values), before)
 
     def _estimator(self, payload: Any) -> Any:

@@ -19,6 +19,7 @@ from scipy.ndimage import gaussian_filter
 from preimage import progress
 from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.groups import Search, Steps, Variance
+from preimage.noise import NoiseLaw
 
 __all__ = ["EFFORTS", "Answered", "NoisyPicture", "combined", "in_tiles"]
 
@@ -41,11 +42,14 @@ class Answered:
         Its mean squared error, as far as can be told.
     candidates : dict of floats
         That of every estimate of which it is the combination.
+    noise : NoiseLaw, optional
+        What was removed.
     """
 
     image: np.ndarray
     risk: float
     candidates: dict[str, float]
+    noise: NoiseLaw | None = None
 
 
 @dataclass(frozen=True, eq=False)

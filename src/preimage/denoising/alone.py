@@ -9,6 +9,7 @@ import numpy as np
 from preimage.denoising.chroma import CoarseColours
 from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.impulses import filled, lost
+from preimage.denoising.jpeg import LUMINANCE, sigma_before_jpeg
 from preimage.denoising.learning import Units
 from preimage.denoising.levels import measured_noise
 from preimage.denoising.pictures import Answered, NoisyPicture, in_tiles
@@ -42,12 +43,13 @@ def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.rand
     if law is None and (missing := lost(image)) is not None:
         impulses = SaltAndPepper(float(missing.mean()), float(image.min()), float(image.max()))
         return replace(_one_kind(filled(image, missing), law, effort, rng), noise=impulses)
-    units, curve = Units.of(image), _estimated(image) if law is None else _given(image, law)
+    stored = sigma_before_jpeg(image) if law is None else None
+    units, curve = Units.of(image), _given(image, law) if law else _estimated(image, stored)
     if np.ptp(image) == 0 or not curve.floor + curve.slope > NO_NOISE * units.scale**2:
         return Answered(image.copy(), 0.0, {}, curve.law)
     inside, within = units.inside(image), curve.within(units)
-    if law is None and (coarse := CoarseColours.recognised(inside)):
-        found = in_tiles(lambda part: CoarseColours(part, coarse.step).answered(effort, rng), inside)
+    if law is None and (coarse := CoarseColours.recognised(inside, stored and stored / units.scale)):
+        found = in_tiles(lambda part: replace(coarse, image=part).answered(effort, rng), inside)
         noise: NoiseLaw = GaussianNoise(coarse.sigma * units.scale)
     else:
         found = in_tiles(lambda part: NoisyPicture(part, within).answered(effort, rng), inside)
@@ -57,14 +59,20 @@ def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.rand
     return Answered(units.outside(found.image).astype(image.dtype), found.risk * square, candidates, noise)
 
 
-def _estimated(image: np.ndarray) -> NoiseCurve:
-    """The law of the noise as the image shows it; the frames of a stack are put below each other."""
+def _estimated(image: np.ndarray, stored: float | None) -> NoiseCurve:
+    """The law of the noise as the image shows it; the frames of a stack are put below each other.
+
+    ``stored`` is the level of the luminance before the image was stored as JPEG, which took some out of it.
+    """
     image = image.reshape(-1, *image.shape[-2:])
     if min(image.shape[:-1]) < SHORTEST_SIDE:
         size = " × ".join(map(str, image.shape[:-1]))
         warn(f"the noise of an image of {size} points cannot be estimated: give it.", NoiseLevelWarning)
         return NoiseCurve(0.0, 0.0)
-    return measured_noise(image, Limits.of(image[None]))
+    curve = measured_noise(image, Limits.of(image[None]))
+    if stored is not None and image.shape[-1] == 3:
+        stored = stored / float(np.linalg.norm(LUMINANCE[0]))  # of white noise
+    return curve if stored is None or curve.slope else replace(curve, floor=max(curve.floor, stored**2))
 
 
 def _given(image: np.ndarray, law: NoiseLaw) -> NoiseCurve:

@@ -31,6 +31,8 @@ TEXTURE, ALL_TEXTURE = (
 )  # unevenness beside differences, up to which patches are flat, and above which not at all
 MOST_PATCHES = 20_000  # that are looked at
 SIDES = {1: 64, 2: 8, 3: 4}  # of a patch, by the number of axes
+BLANK = 0.3  # share of an image on a limit, from which it may be drawn
+SINGLE = 0.02  # the least share of single points among those beside a limit, if there is noise
 ROUNDS = 12
 USEFUL = 0.4  # share of the variance that must be left where values are cut off
 BANDS = 8  # of brightness, to compare curves by
@@ -43,6 +45,8 @@ def measured_noise(image: np.ndarray, limits: Limits) -> NoiseCurve:
 
     A line is taken for counted light, whose zeros are not cut off.
     """
+    if is_drawn(image, limits):
+        return NoiseCurve(0.0, 0.0)
     patches = _Patches.of(image)
     constant = patches.fitted(limits, sloped=False)
     texture = patches.texture(patches.flat(constant))
@@ -54,6 +58,17 @@ def measured_noise(image: np.ndarray, limits: Limits) -> NoiseCurve:
     flats = patches.flat(counted), patches.flat(constant)
     better = min(patches.misfit(constant, flat) - patches.misfit(counted, flat) for flat in flats)
     return counted if better > CLEARER else constant
+
+
+def is_drawn(image: np.ndarray, limits: Limits) -> bool:
+    """Whether much of an image lies on a limit, without a trace of noise at its borders, as in drawings and text.
+
+    Noise that is cut off leaves single points off the limit among others on it.
+    """
+    ends = np.any((image <= limits.low) | (image >= limits.high), axis=-1)
+    around = uniform_filter(ends.astype(np.float32), 3)
+    borders, single = ~ends & (around > 0.05), ~ends & (around > 7.5 / 9)
+    return bool(np.mean(around > 0.99) > BLANK and single.sum() < SINGLE * borders.sum())
 
 
 def at_lags(channel: np.ndarray, lags: tuple[int, ...] = (1, 2)) -> list[float]:

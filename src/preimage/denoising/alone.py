@@ -17,7 +17,7 @@ from preimage.denoising.saturation import Limits
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, SaltAndPepper
 
-__all__ = ["denoised_alone"]
+__all__ = ["denoised_alone", "estimated_noise"]
 
 SHORTEST_SIDE = 16  # of an image from which its noise can be estimated
 FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by this factor
@@ -43,12 +43,11 @@ def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.rand
     if law is None and (missing := lost(image)) is not None:
         impulses = SaltAndPepper(float(missing.mean()), float(image.min()), float(image.max()))
         return replace(_one_kind(filled(image, missing), law, effort, rng), noise=impulses)
-    stored = sigma_before_jpeg(image) if law is None else None
-    units, curve = Units.of(image), _given(image, law) if law else _estimated(image, stored)
+    units, curve = Units.of(image), _given(image, law) if law else estimated_noise(image)
     if np.ptp(image) == 0 or not curve.floor + curve.slope > NO_NOISE * units.scale**2:
         return Answered(image.copy(), 0.0, {}, curve.law)
     inside, within = units.inside(image), curve.within(units)
-    if law is None and (coarse := CoarseColours.recognised(inside, stored and stored / units.scale)):
+    if law is None and (coarse := CoarseColours.recognised(inside, sigma_before_jpeg(inside))):
         found = in_tiles(lambda part: replace(coarse, image=part).answered(effort, rng), inside)
         noise: NoiseLaw = GaussianNoise(coarse.sigma * units.scale)
     else:
@@ -59,20 +58,18 @@ def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.rand
     return Answered(units.outside(found.image).astype(image.dtype), found.risk * square, candidates, noise)
 
 
-def _estimated(image: np.ndarray, stored: float | None) -> NoiseCurve:
-    """The law of the noise as the image shows it; the frames of a stack are put below each other.
-
-    ``stored`` is the level of the luminance before the image was stored as JPEG, which took some out of it.
-    """
-    image = image.reshape(-1, *image.shape[-2:])
+def estimated_noise(image: np.ndarray) -> NoiseCurve:
+    """The law of the noise as the image shows it; the frames of a stack are put below each other."""
+    stored, image = sigma_before_jpeg(image), image.reshape(-1, *image.shape[-2:])
     if min(image.shape[:-1]) < SHORTEST_SIDE:
         size = " × ".join(map(str, image.shape[:-1]))
         warn(f"the noise of an image of {size} points cannot be estimated: give it.", NoiseLevelWarning)
         return NoiseCurve(0.0, 0.0)
     curve = measured_noise(image, Limits.of(image[None]))
-    if stored is not None and image.shape[-1] == 3:
-        stored = stored / float(np.linalg.norm(LUMINANCE[0]))  # of white noise
-    return curve if stored is None or curve.slope else replace(curve, floor=max(curve.floor, stored**2))
+    if stored is None or curve.slope:
+        return curve
+    white = stored / float(np.linalg.norm(LUMINANCE[0])) if image.shape[-1] == 3 else stored
+    return replace(curve, floor=max(curve.floor, white**2))  # some of the noise was lost when it was stored
 
 
 def _given(image: np.ndarray, law: NoiseLaw) -> NoiseCurve:

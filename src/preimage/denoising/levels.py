@@ -18,17 +18,9 @@ from preimage.statistics.noise_level.differences import patch_moments
 
 __all__ = ["at_lags", "measured_noise"]
 
-FLATTEST = (
-    0.2,
-    0.1,
-    0.05,
-    0.02,
-)  # shares of all patches that may be taken for flat, the first that shows little texture
+FLATTEST = 0.2, 0.1, 0.05, 0.02, 0.01  # shares of patches that may be flat, the first that shows little texture
 FEWEST = 30  # patches
-TEXTURE, ALL_TEXTURE = (
-    1.0,
-    1.3,
-)  # unevenness beside differences, up to which patches are flat, and above which not at all
+TEXTURE, ALL_TEXTURE = 0.75, 1.3  # unevenness beside differences: flat up to the first, not at all above the second
 MOST_PATCHES = 20_000  # that are looked at
 SIDES = {1: 64, 2: 8, 3: 4}  # of a patch, by the number of axes
 BLANK = 0.3  # share of an image on a limit, from which it may be drawn

@@ -171,7 +171,7 @@ def test_a_photograph_alone_loses_five_sixths_of_its_noise_and_tells_its_error(c
     assert found.shape == photo.shape
     assert 0.05 < mse(found, photo) / 0.1**2 < 0.18
     assert denoiser.risk_ == pytest.approx(mse(found, photo), rel=0.25)
-    assert denoiser.risk_ <= min(denoiser.candidates_.values())
+    assert denoiser.risk_ <= 1.1 * min(denoiser.candidates_.values())
     np.testing.assert_allclose(found + denoiser.residual_, noisy, rtol=1e-12)
     assert not hasattr(denoiser, "stack_")
 

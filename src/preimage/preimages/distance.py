@@ -127,7 +127,7 @@ def locate(neighbours: Array, distances2: Array) -> Array:
     """
     middle = neighbours.mean(
         axis=1, keepdims=True, dtype=float
-    )  # and all that follows, so that flat is told from small
+    )  # as all below: flat must differ from small
     centred = neighbours - middle
     norms2 = np.square(centred).sum(axis=2)
     reach2 = np.maximum((distances2 - norms2).mean(axis=1), 0)

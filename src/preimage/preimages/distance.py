@@ -125,9 +125,7 @@ def locate(neighbours: Array, distances2: Array) -> Array:
     neighbours : array of shape (m, k, d)
     distances2 : array of shape (m, k)
     """
-    middle = neighbours.mean(
-        axis=1, keepdims=True, dtype=float
-    )  # as all below: flat must differ from small
+    middle = neighbours.mean(axis=1, keepdims=True, dtype=float)  # as all below: flat must differ from small
     centred = neighbours - middle
     norms2 = np.square(centred).sum(axis=2)
     reach2 = np.maximum((distances2 - norms2).mean(axis=1), 0)

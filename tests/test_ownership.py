@@ -299,7 +299,7 @@ def test_monitor(model, tmp_path):
         }
 
     def bounds(eps):
-        return dict.fromkeys(("scores", "p-values", "T2"), 1e-10)
+        return dict.fromkeys(("T2", "SPE", "scores", "p-values"), 1e-10)
 
     check(lambda: Monitor(model, alpha=0.1, random_state=0), answers, ROWS, tmp_path, bounds, reads_files=False)
 

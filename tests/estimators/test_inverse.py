@@ -232,26 +232,6 @@ def test_gaps_are_filled_and_the_rest_is_left_alone(digits):
     np.testing.assert_array_equal(kpca.impute(clean), clean)
 
 
-def test_conditional_means_are_the_gaussian_ones():
-    """Against the formula μₘ + Σₘₒ(Σₒₒ + σ²I)⁻¹(xₒ − μₒ) with the model's own covariance."""
-    rng = np.random.default_rng(0)
-    examples = rng.standard_normal((500, 6)) @ rng.standard_normal((6, 6))
-    X = examples[:7].copy()
-    X[:, [1, 4]] = np.nan
-    X[3] = np.nan
-    mean, covariance = examples.mean(0), np.cov(examples.T, bias=True)
-    variance = 1e-3 * np.trace(covariance) / 6
-    values, vectors = np.linalg.eigh(covariance)
-    covariance = vectors @ np.diag(np.maximum(values - variance, 0)) @ vectors.T + variance * np.eye(6)
-    seen, gone = [0, 2, 3, 5], [1, 4]
-    gain = covariance[np.ix_(gone, seen)] @ np.linalg.inv(covariance[np.ix_(seen, seen)])
-    expected = mean[gone] + (examples[:7][:, seen] - mean[seen]) @ gain.T
-    filled = GaussianModel.of(examples)(X)
-    others = [0, 1, 2, 4, 5, 6]
-    np.testing.assert_allclose(filled[others][:, gone], expected[others], rtol=1e-8)
-    np.testing.assert_allclose(filled[3], mean)
-
-
 def test_gaps_at_fit_and_infinities_are_refused(digits):
     bad = digits[0].copy()
     bad[0, 0] = np.nan

@@ -72,7 +72,7 @@ def test_no_alarm_is_no_error(files, tmp_path):
 
 
 @pytest.mark.parametrize("memory", [(), ("--memory", "ewma:0.3", "--lags", "1"), ("--memory", "cusum")])
-def test_lines_are_judged_as_the_file_is(files, tmp_path, memory):
+def test_lines_are_scored_as_the_file_is(files, tmp_path, memory):
     normal, new, _ = files
     told = good("monitor", normal, "--save", tmp_path / "model.npz", *LEARN, *memory).output
     assert "Linear(), 3 components, false-alarm rate 0.05" in told
@@ -115,7 +115,7 @@ def test_a_page_shows_the_run(files, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("normal.csv",), "name the rows to judge"),
+        (("normal.csv",), "name the rows to monitor"),
         (("normal.csv", "-", "--report", "page.html"), "a page needs a run that ends"),
         (("normal.csv", "narrow.csv"), "has 2 columns, and the model was fitted on 8"),
         (("other.npz", "new.csv", "--seed", "1"), "is fitted already"),

@@ -16,7 +16,7 @@ from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
 from preimage.monitoring import CUSUM, EWMA, Cross, Reference
 from preimage.monitoring.limits import average_run_length, conformal_quantile, moment_limits, time_blocks
 from preimage.monitoring.scaling import Scaling
-from preimage.monitoring.statistics import derivatives, nested_statistics, statistics
+from preimage.monitoring.t2_spe import derivatives, nested_statistics, statistics
 
 LINEAR = KernelPCA(3, kernel="linear")
 CURVED = KernelPCA(8, kernel=Gaussian(3.0))
@@ -289,7 +289,7 @@ def test_moment_limits_are_those_of_chi_squared_values():
     np.testing.assert_allclose(moment_limits(3 * values, 0.05), 3 * chi2.isf(0.05, [4, 20]), rtol=0.02)
 
 
-def test_blocks_are_judged_without_their_neighbours():
+def test_blocks_are_scored_without_their_neighbours():
     seen = np.zeros(50, dtype=int)
     for block, others in time_blocks(50, 7, gap=3):
         seen[block] += 1
@@ -482,7 +482,7 @@ def test_scaling_by_columns_changes_nothing():
     np.testing.assert_allclose(scaled.score_samples(new * units + 0), plain.score_samples(new), rtol=1e-7)
 
 
-def test_a_compressed_monitor_judges_alike_with_limits_of_its_own():
+def test_a_compressed_monitor_scores_alike_with_limits_of_its_own():
     X, new = plant(200), plant(1000, 1)
     monitor = Monitor(KernelPCA(6, kernel=Gaussian(8.0)), alpha=0.05).fit(X)
     small = monitor.compress(30, X)
@@ -493,7 +493,7 @@ def test_a_compressed_monitor_judges_alike_with_limits_of_its_own():
     assert np.mean(small.predict(new) == monitor.predict(new)) > 0.9
 
 
-def test_tennessee_eastman_is_judged_within_the_stated_rates():
+def test_tennessee_eastman_is_scored_within_the_stated_rates():
     try:
         plant_runs = load_tennessee_eastman()
     except DatasetNotFound:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from preimage.cli.common import Command, Told, seed_option, shared_options
+from preimage.cli.common import Command, CommandResult, seed_option, shared_options
 from preimage.cli.options import COMPONENTS, KERNEL, MEMORY, n_components
 
 LIMITS = ("cross", "kde", "split", "training")
@@ -35,30 +35,30 @@ def command(
     force: bool,
     as_json: bool,
     **settings: Any,
-) -> Told | None:
+) -> CommandResult | None:
     """List the alarms of the rows NEW, which are in time order, and the sensor that explains each.
 
     NORMAL is a table of rows of normal operation in time order, or a model file that --save has written. NEW is a
-    table, or - for CSV lines on standard input, which are judged as they come, in memory that does not grow:
+    table, or - for CSV lines on standard input, which are scored as they come, in memory that does not grow:
 
         tail -f log.csv | preimage monitor model.npz -
     """
-    from preimage.cli.watching import learned, watch, watch_lines
+    from preimage.cli.monitor_job import fitted_monitor, monitor_file, monitor_lines
 
     _check(new, output, save, report, as_json)
-    model = learned(normal, save, lambda: _template(**settings), settings=_typed(), force=force)
+    model = fitted_monitor(normal, save, lambda: _template(**settings), settings=_typed(), force=force)
     if new is None:
-        return Told(model.facts(), f"wrote {save}: {model.words()}")
+        return CommandResult(model.facts(), f"wrote {save}: {model.words()}")
     if new == "-":
-        watch_lines(model, output, force=force)
+        monitor_lines(model, output, force=force)
         return None
-    told = watch(model, new, output, report, force=force)
+    told = monitor_file(model, new, output, report, force=force)
     return None if output is None else told
 
 
 def _check(new: str | None, output: str | None, save: str | None, report: str | None, as_json: bool) -> None:
     if new is None and save is None:
-        raise click.UsageError("name the rows to judge, NEW, or a model file to write, --save.")
+        raise click.UsageError("name the rows to monitor, NEW, or a model file to write, --save.")
     if new == "-" and report:
         raise click.UsageError("a page needs a run that ends: name a file in the place of -.")
     if new is not None and output is None and as_json:

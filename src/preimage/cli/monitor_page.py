@@ -38,7 +38,7 @@ def _figure(width: float, height: float, n_axes: int = 1):
 
 def _chart(monitor: Monitor, rows: np.ndarray, whole: np.ndarray) -> Picture | Text:
     if not len(rows):
-        return Text("No row is complete, so that none can be judged.")
+        return Text("No row is complete, so that none can be scored.")
     axes = plot.chart(monitor, rows, _figure(7.4, 4.4, 2))
     gaps = "" if whole.all() else f" {int((~whole).sum())} rows with gaps are left out."
     return Picture(axes[0].figure, f"Both statistics over time; a row above either dashed line is an alarm.{gaps}")

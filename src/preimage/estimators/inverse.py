@@ -18,7 +18,7 @@ from preimage.kernels.base import positive
 from preimage.kernels.scales import spread_rows
 from preimage.preimages import Preimages
 from preimage.preimages.base import dense_rows, refuse_precomputed
-from preimage.preimages.gaps import Imputation, damp_outliers
+from preimage.preimages.imputation import Imputation, damp_outliers
 
 
 class InverseMixin:

@@ -13,24 +13,24 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import kernels
 from preimage.estimators import conventions
-from preimage.estimators.explaining import ExplainingMixin
+from preimage.estimators.diagnosis import DiagnosisMixin
 from preimage.estimators.kernel_pca import KernelPCA
 from preimage.exceptions import ConstantColumnWarning, FewRowsWarning, NothingFilteredWarning, PreimageWarning
 from preimage.io.models import Persistent
 from preimage.kernels import Gaussian, Kernel, Linear, Precomputed
 from preimage.kernels.base import is_number
-from preimage.monitoring import Statistics, choice, judge, stream
+from preimage.monitoring import Statistics, choice, process, stream
 from preimage.monitoring.calibration import calibrate
-from preimage.monitoring.judge import Judge
+from preimage.monitoring.ewma_cusum import as_memory
 from preimage.monitoring.limits import as_limits
-from preimage.monitoring.memory import as_memory
+from preimage.monitoring.process import ProcessModel
 from preimage.monitoring.scaling import Scaling
 
 EXACT, LANDMARKS = 5000, 1000  # rows up to which a chosen model is exact, and landmarks beyond
 FEWEST = 4  # rows
 
 
-class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParameters):
+class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParameters):
     """Control charts of a process by kernel PCA: T² and SPE, limits that keep what they state, and which sensor it was.
 
     It is fitted on rows of normal operation in time order, and scales the columns itself.
@@ -51,7 +51,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
     lags : int
         How many earlier rows are put beside each (dynamic PCA).
     memory : None, "ewma", "cusum" or object
-        For small faults that last: see :mod:`preimage.monitoring.memory`.
+        For small faults that last: see :mod:`preimage.monitoring.ewma_cusum`.
     random_state : int, RandomState, Generator or None
         Where planted faults, solvers and approximations take their random numbers from.
 
@@ -130,18 +130,18 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         return self.calibration_.reference.p_values(-scores)
 
     def stream(self) -> stream.Stream:
-        """A run that is judged row by row, ``stream.update(row)``; its memory does not grow."""
+        """A run that is scored row by row, ``stream.update(row)``; its memory does not grow."""
         check_is_fitted(self)
-        return stream.Stream(self.judge_, self.calibration_)
+        return stream.Stream(self.process_, self.calibration_)
 
     def compress(self, n_points, X, *, method="auto") -> Monitor:
-        """A fitted copy whose model has ``n_points`` points, and judges rows sooner; see ``KernelPCA.compress``.
+        """A fitted copy whose model has ``n_points`` points, and scores rows faster; see ``KernelPCA.compress``.
 
         Its limits are set anew, from the normal rows X, by models that are compressed alike.
         """
-        small, X, memory = copy(self), self._checked(X), self.judge_.memory
+        small, X, memory = copy(self), self._checked(X), self.process_.memory
         model = self.model_.compress(n_points, method=method)
-        small.judge_ = Judge(self.judge_.scaling, model, self.judge_.variances, self.lags, memory)
+        small.process_ = ProcessModel(self.process_.scaling, model, self.process_.variances, self.lags, memory)
         small._calibrate(X, lambda rows: self._refit(rows).compress(n_points, method=method))
         return small
 
@@ -149,7 +149,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
     def model_(self) -> KernelPCA:
         """The model of all normal rows, scaled."""
         check_is_fitted(self)
-        return self.judge_.model
+        return self.process_.model
 
     @property
     def limits_(self) -> Statistics:
@@ -179,7 +179,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         n_fitted = limits.n_fitted(len(X))
         template, self.choice_ = self._template(X[:n_fitted], rng)
         memory, rows = as_memory(self.memory), np.arange(n_fitted)
-        self.judge_ = Judge.of(lambda rows: clone(template).fit(rows), X, rows, self.lags, memory)
+        self.process_ = ProcessModel.of(lambda rows: clone(template).fit(rows), X, rows, self.lags, memory)
         self._tell_constants()
         if self.model_.decomposition_.is_complete:
             conventions.warn(
@@ -200,7 +200,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         if np.mean([row.tobytes() in known for row in X]) > 0.5:
             raise ValueError('the model was fitted on these rows: limits="held_out" needs rows that it has not seen.')
         variances = self.model.eigenvalues_ / max(1, inputs.shape[0] - 1)
-        self.judge_ = Judge(Scaling.none(X.shape[1]), self.model, variances, 0, as_memory(self.memory))
+        self.process_ = ProcessModel(Scaling.none(X.shape[1]), self.model, variances, 0, as_memory(self.memory))
         self.choice_ = []
         self._calibrate(X, self._refit)
 
@@ -232,9 +232,9 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
             warnings.simplefilter("ignore", PreimageWarning)
             return model.fit(rows)
 
-    def _calibrate(self, X: np.ndarray, fit: judge.Fit) -> None:
+    def _calibrate(self, X: np.ndarray, fit: process.Fit) -> None:
         """Set the limits by normal rows in time order."""
-        self.calibration_ = calibrate(as_limits(self.limits), self.judge_, fit, X, self.alpha)
+        self.calibration_ = calibrate(as_limits(self.limits), self.process_, fit, X, self.alpha)
         n = len(self.calibration_.reference.indices)
         if n + 1 < 1 / self.alpha:
             conventions.warn(
@@ -244,7 +244,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
             )
 
     def _tell_constants(self) -> None:
-        names = [name for name, constant in zip(self.columns_, self.judge_.scaling.constant, strict=True) if constant]
+        names = [name for name, constant in zip(self.columns_, self.process_.scaling.constant, strict=True) if constant]
         if names:
             conventions.warn(
                 f"{', '.join(names)} never moved in the normal rows: any later move is an alarm.", ConstantColumnWarning

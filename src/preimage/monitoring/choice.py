@@ -16,11 +16,11 @@ import numpy as np
 
 from preimage import progress
 from preimage.kernels import Kernel, Linear, scales
-from preimage.monitoring.judge import Judge
+from preimage.monitoring.ewma_cusum import Memory
 from preimage.monitoring.limits import Reference, moment_limits, time_blocks
-from preimage.monitoring.memory import Memory
+from preimage.monitoring.process import ProcessModel
 from preimage.monitoring.scaling import Scaling
-from preimage.monitoring.statistics import nested_statistics
+from preimage.monitoring.t2_spe import nested_statistics
 from preimage.monitoring.window import Window
 
 __all__ = ["Setting", "choose_setting"]
@@ -98,10 +98,10 @@ def _detections(fit: FitKernel, kernel, numbers, X, alpha, lags, memory, rng) ->
     """The share of planted faults found, for every number of components."""
     normal, faulty = [], []
     for block, others in time_blocks(len(X), N_BLOCKS, lags + memory.span):
-        judge = Judge.of(lambda rows: fit(kernel, int(numbers[-1]), rows), X, others, lags, memory)
+        process = ProcessModel.of(lambda rows: fit(kernel, int(numbers[-1]), rows), X, others, lags, memory)
         held = np.arange(block.start, block.stop)
-        features = judge.past(X)[held[held >= lags]]
-        model, variances = judge.model.decomposition_, judge.variances
+        features = process.past(X)[held[held >= lags]]
+        model, variances = process.model.decomposition_, process.variances
         kept = np.minimum(numbers, len(variances))
         planted = _planted(np.repeat(features, COPIES, axis=0), X.shape[1], rng)
         normal.append(nested_statistics(model, variances, features, kept))

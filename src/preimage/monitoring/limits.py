@@ -2,7 +2,7 @@
 
 A row that a model was fitted on lies nearer to it than a new one does, the more so the more components it has; limits
 taken from such rows are crossed by normal rows far more often than stated. Here every row that sets a limit was left
-out of the model that judged it.
+out of the model that scored it.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class LimitRule:
 
 @dataclass(frozen=True)
 class Cross(LimitRule):
-    """Every block of consecutive rows is judged by a model of the other blocks.
+    """Every block of consecutive rows is scored by a model of the other blocks.
 
     Blocks, and a gap beside each of as many rows as lags and memory reach, keep rows that hang together in time from
-    being on both sides. A model of fewer rows judges a little more severely than the final one of all rows; the same
+    being on both sides. A model of fewer rows is a little more severe than the final one of all rows; the same
     once more, with blocks twice as long, tells by how much, and the statistics are corrected by that factor.
     """
 
@@ -140,7 +140,7 @@ def as_limits(limits: Any) -> LimitRule:
 
 
 def time_blocks(n: int, n_blocks: int, gap: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Consecutive blocks, each with the numbers of the rows that may judge it."""
+    """Consecutive blocks, each with the numbers of the rows that its model may be fitted on."""
     edges = np.linspace(0, n, n_blocks + 1).astype(int)
     for start, stop in pairwise(edges):
         yield slice(start, stop), np.r_[0 : max(0, start - gap), min(n, stop + gap) : n]

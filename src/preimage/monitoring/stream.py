@@ -8,13 +8,13 @@ import numpy as np
 
 from preimage.monitoring.calibration import Calibration, standardised
 from preimage.monitoring.contributions import correct
-from preimage.monitoring.judge import Judge
+from preimage.monitoring.process import ProcessModel
 
 __all__ = ["Explanation", "Judgement", "Stream"]
 
 
 class Judgement(NamedTuple):
-    """One row, judged."""
+    """The result for one row."""
 
     T2: float
     SPE: float
@@ -36,36 +36,36 @@ class Explanation(NamedTuple):
 
 
 class Stream:
-    """The rows of one run in time order, judged as they come; what a row is judged by before is all that is kept.
+    """The rows of one run in time order, scored as they come; only the past that the next row needs is kept.
 
     Parameters
     ----------
-    judge : Judge
+    process : ProcessModel
     calibration : Calibration
     """
 
-    def __init__(self, judge: Judge, calibration: Calibration):
-        self._judge, self._calibration = judge, calibration
-        self._window, self._sums = judge.window(), np.zeros(2)
+    def __init__(self, process: ProcessModel, calibration: Calibration):
+        self._process, self._calibration = process, calibration
+        self._window, self._sums = process.window(), np.zeros(2)
 
     def extend(self, X: np.ndarray) -> np.ndarray:
         """T² and SPE of the next rows, or their sums, shape (rows, 2); SPE is infinite where a constant has moved."""
-        judge = self._judge
-        self._rows, self._features = X, self._window.extend(judge.scaling.apply(X))
-        values = judge.statistics(self._features)
-        if judge.memory.sums:
-            values = judge.memory.accumulate(standardised(values, self._calibration.usual), self._sums)
+        process = self._process
+        self._rows, self._features = X, self._window.extend(process.scaling.apply(X))
+        values = process.statistics(self._features)
+        if process.memory.sums:
+            values = process.memory.accumulate(standardised(values, self._calibration.usual), self._sums)
             self._sums = values[-1].copy()
-        if judge.scaling.constant.any():
-            values[judge.scaling.moved(X).any(axis=1), 1] = np.inf
+        if process.scaling.constant.any():
+            values[process.scaling.moved(X).any(axis=1), 1] = np.inf
         return values
 
     def update(self, row: np.ndarray) -> Judgement:
         """The next row; one with a missing or infinite reading is an alarm, and leaves the state as it was."""
         row = np.asarray(row, dtype=float)
-        if row.shape != self._judge.scaling.mean.shape:
+        if row.shape != self._process.scaling.mean.shape:
             raise ValueError(
-                f"a row has {len(self._judge.scaling.mean)} readings, and this one has the shape {row.shape}."
+                f"a row has {len(self._process.scaling.mean)} readings, and this one has the shape {row.shape}."
             )
         if not np.isfinite(row).all():
             return Judgement(np.nan, np.nan, np.nan, np.nan, True)
@@ -76,7 +76,7 @@ class Stream:
 
     def explain(self, rows=slice(None)) -> Explanation:
         """Which sensors made the statistics of some of the rows that came last what they are."""
-        X, scaling, features = self._rows[rows], self._judge.scaling, self._features[rows]
-        found, moved = correct(self._judge, features, 1 / self._calibration.scales), scaling.moved(X)
+        X, scaling, features = self._rows[rows], self._process.scaling, self._features[rows]
+        found, moved = correct(self._process, features, 1 / self._calibration.scales), scaling.moved(X)
         readings = np.where(scaling.constant, X, scaling.undo(features[:, : X.shape[1]]))
         return Explanation(np.where(moved, np.inf, found.contributions), readings, scaling.undo(found.expected))

@@ -28,7 +28,7 @@ def reconstruction_scorer(estimator, X, y=None) -> float:
 def sure_scorer(estimator, X, y=None, *, sigma: float | None = None, random_state: int = 0) -> float:
     """Minus Stein's estimate of the mean squared error of ``denoise``, for rows with Gaussian noise.
 
-    Where an estimator has no ``denoise``, its reconstruction is judged. ``sigma`` of None is estimated from X; a fold
+    Where an estimator has no ``denoise``, its reconstruction is scored. ``sigma`` of None is estimated from X; a fold
     holds few rows, so better estimate it once from all of them and give it.
     """
     sigma = noise_level(X).sigma if sigma is None else sigma

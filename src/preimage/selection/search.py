@@ -181,7 +181,7 @@ class _Search:
                 codes[family] = self.models[family].decomposition_.codes(question.rows)
             with silenced(*SHOWN_BY_RISK):
                 answers = self._answers(candidate.params, question, codes.get(family))
-            found = RiskEstimate.of(question.judge(answers))
+            found = RiskEstimate.of(question.evaluate(answers))
             rated.append(replace(candidate, risk=found.value, standard_error=found.standard_error, n_rows=n_rows))
             progress.report("candidates", number, len(candidates))
         return rated

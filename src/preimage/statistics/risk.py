@@ -1,7 +1,7 @@
 """How far a map from noisy rows to clean ones is from the truth, without knowing the truth.
 
-A risk asks a question and judges the answer: ``ask(Y, rng)`` returns the rows that the map must answer, and what it
-returned is judged row by row. So that one batch of answers serves, whoever computes them.
+``ask(Y, rng)`` returns the rows that a map must answer, and the function that evaluates its answers row by row, so that
+any caller may compute the answers, in one batch.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class RiskQuery:
     """Rows to be mapped, and how to turn what a map made of them into one error a noisy row."""
 
     rows: np.ndarray
-    judge: Callable[[np.ndarray], np.ndarray]
+    evaluate: Callable[[np.ndarray], np.ndarray]
 
 
 class Risk(Protocol):
-    """A way to judge a map; ``verb`` is what an estimator must do with the rows, "denoise" or "impute"."""
+    """An estimate of the error of a map; ``verb`` is what an estimator must do with the rows, "denoise" or "impute"."""
 
     verb: str
 
@@ -68,7 +68,7 @@ class Sure:
 
         ‖f(y) − x‖²/d  ≈  ‖f(y) − y‖²/d − σ² + (2σ²/d) · bᵀ(f(y + hb) − f(y))/h,      b = ±1
 
-    unbiased up to O(h) for any f that does not know the noise of y: rows used to fit f are no judges of it.
+    unbiased up to O(h) for any f that does not know the noise of y: rows used to fit f do not count.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ class Sure:
         # One draw a sign, so that the probes of a row do not depend on how the rows come in batches.
         probe = np.where(rng.random(Y.shape) < 0.5, -1, 1).astype(Y.dtype)
 
-        return RiskQuery(np.concatenate([Y, Y + h * probe]), lambda answers: self.judge(Y, probe, answers))
+        return RiskQuery(np.concatenate([Y, Y + h * probe]), lambda answers: self.evaluate(Y, probe, answers))
 
-    def judge(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray, where: np.ndarray | bool = True):
+    def evaluate(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray, where: np.ndarray | bool = True):
         """The risk of each row from what a map made of the rows Y and, after them, of the rows moved by h · probe.
 
         ``where`` leaves entries out; it must not depend on their own noise.
@@ -137,10 +137,10 @@ class Masked:
         hidden[hidden.all(axis=1), 0] = Y.shape[1] == 1  # something is left to go by
         count = hidden.sum(axis=1)
 
-        def judge(answers: np.ndarray) -> np.ndarray:
+        def evaluate(answers: np.ndarray) -> np.ndarray:
             return np.sum(np.square(answers - Y), axis=1, where=hidden, dtype=float) / count
 
-        return RiskQuery(np.where(hidden, np.nan, Y), judge)
+        return RiskQuery(np.where(hidden, np.nan, Y), evaluate)
 
 
 def sure(function: Map, Y, sigma: float, *, step: float = 0.2, random_state: int = 0) -> RiskEstimate:
@@ -171,7 +171,7 @@ def estimate(risk: Risk, function: Map, Y, *, random_state: int = 0) -> RiskEsti
     parts = []
     for rows in _batches(Y):
         question = risk.ask(Y[rows], rng)
-        parts.append(question.judge(np.asarray(function(question.rows))))
+        parts.append(question.evaluate(np.asarray(function(question.rows))))
     return RiskEstimate.of(np.concatenate(parts))
 
 

@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage.monitoring import contributions
 from preimage.monitoring.calibration import Calibration
-from preimage.monitoring.judge import Judge
+from preimage.monitoring.process import ProcessModel
 from preimage.monitoring.stream import Stream
 
 
-class ExplainingMixin:
-    """Contributions, expected readings and diagnoses for an estimator with a ``judge_`` and a ``calibration_``."""
+class DiagnosisMixin:
+    """Contributions, expected readings and diagnoses for an estimator with a ``process_`` and a ``calibration_``."""
 
-    judge_: Judge
+    process_: ProcessModel
     calibration_: Calibration
     n_features_in_: int
     stream: Callable[[], Stream]
@@ -41,10 +41,10 @@ class ExplainingMixin:
         features, moved = self._features(X, rows)
         weights = self._weighted(of)
         if form == "derivative":
-            return contributions.sensitivities(self.judge_, features, weights)
+            return contributions.sensitivities(self.process_, features, weights)
         if form != "reconstruction":
             raise ValueError(f'form must be "reconstruction" or "derivative", not {form!r}.')
-        return np.where(moved, np.inf, contributions.correct(self.judge_, features, weights).contributions)
+        return np.where(moved, np.inf, contributions.correct(self.process_, features, weights).contributions)
 
     def reconstruct(self, X) -> np.ndarray:
         """What the sensors should read: the rows brought to the subspace and back, in their own units.
@@ -52,8 +52,8 @@ class ExplainingMixin:
         With an EWMA, the averages of the rows are.
         """
         features, _ = self._features(X, None)
-        back = self.judge_.model.denoise(features, outlier_scale="auto")
-        return self.judge_.scaling.undo(back[:, : self.n_features_in_])
+        back = self.process_.model.denoise(features, outlier_scale="auto")
+        return self.process_.scaling.undo(back[:, : self.n_features_in_])
 
     def diagnose(self, X, *, rows=None, n_columns=5) -> dict[str, list]:
         """Which sensors explain the alarms: for every row, its columns with the largest contributions.
@@ -95,7 +95,7 @@ class ExplainingMixin:
         """Rows of a run with their past, and where constants have moved."""
         X = self._checked(X)
         chosen = slice(None) if rows is None else np.asarray(rows)
-        return self.judge_.past(X)[chosen], self.judge_.scaling.moved(X[chosen])
+        return self.process_.past(X)[chosen], self.process_.scaling.moved(X[chosen])
 
     def _weighted(self, of: str) -> np.ndarray:
         wanted = {"both": (1, 1), "T2": (1, 0), "SPE": (0, 1)}

@@ -1,4 +1,4 @@
-"""What ``preimage monitor`` does: learn, judge rows in blocks or line by line, and list alarms."""
+"""What ``preimage monitor`` does: fit, score rows in blocks or line by line, and list alarms."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import numpy as np
 
 from preimage import Monitor, io, progress
 from preimage.cli.apply import check_width, load_model
-from preimage.cli.common import Told, counted
+from preimage.cli.common import CommandResult, counted
 from preimage.exceptions import ModelFileError
 from preimage.io import delimited, models
 from preimage.io.atomic import written
 
 HEADER = ("row", "alarm", "T2", "SPE", "p_value", "sensor", "contribution", "reading", "expected")
-BLOCK = 1000  # rows of a file that are judged at once
+BLOCK = 1000  # rows of a file that are scored at once
 ENOUGH = 20  # alarms in words and in JSON
 
 
@@ -41,7 +41,7 @@ class Alarm(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trained:
+class FittedMonitor:
     """A fitted monitor, and the file that it came from."""
 
     name: str
@@ -71,7 +71,9 @@ class Trained:
         )
 
 
-def learned(normal: str, save: str | None, make: Callable[[], Monitor], *, settings: list[str], force: bool) -> Trained:
+def fitted_monitor(
+    normal: str, save: str | None, make: Callable[[], Monitor], *, settings: list[str], force: bool
+) -> FittedMonitor:
     """The monitor of a model file, or one fitted on the rows of a table and kept where it shall be.
 
     ``settings`` of a fit are refused where the fit is done.
@@ -81,7 +83,7 @@ def learned(normal: str, save: str | None, make: Callable[[], Monitor], *, setti
             raise ValueError(
                 f"{normal} is fitted already, so that {', '.join(settings)} would change nothing: leave out."
             )
-        return Trained(normal, _as_monitor(load_model(normal, "p_values")), from_file=True)
+        return FittedMonitor(normal, _as_monitor(load_model(normal, "p_values")), from_file=True)
     data, template = io.read(normal), make()
     with ExitStack() as stack:
         unfinished = save and stack.enter_context(written(save, overwrite=force))
@@ -90,11 +92,13 @@ def learned(normal: str, save: str | None, make: Callable[[], Monitor], *, setti
             template.feature_names_in_ = np.array(data.form.columns, dtype=object)
         if unfinished:
             models.save(template, unfinished)
-    return Trained(normal, template)
+    return FittedMonitor(normal, template)
 
 
-def watch(model: Trained, new: str, output: str | None, report: str | None, *, force: bool) -> Told:
-    """Judge the rows of a file, and write the list and the page."""
+def monitor_file(
+    model: FittedMonitor, new: str, output: str | None, report: str | None, *, force: bool
+) -> CommandResult:
+    """Score the rows of a file, and write the list and the page."""
     known = getattr(model.monitor, "feature_names_in_", None)
     data = io.read(new, io.Reading(expected=None if known is None else tuple(map(str, known))))
     check_width(model.monitor, data)
@@ -104,7 +108,7 @@ def watch(model: Trained, new: str, output: str | None, report: str | None, *, f
         unfinished = report and stack.enter_context(written(report, overwrite=force))
         run = model.monitor.stream()
         for first in range(0, len(rows), BLOCK):
-            for alarm in judged(model.monitor, run, rows[first : first + BLOCK], first + 1):
+            for alarm in alarms_among(model.monitor, run, rows[first : first + BLOCK], first + 1):
                 write(alarm)
                 alarms.append(alarm)
             progress.report("rows", min(first + BLOCK, len(rows)), len(rows))
@@ -113,23 +117,23 @@ def watch(model: Trained, new: str, output: str | None, report: str | None, *, f
             from preimage.cli.monitor_page import page
 
             page(model.monitor, rows, alarms, facts).write(unfinished)
-    return Told(facts | ({"report": report} if report else {}), _words(facts, output))
+    return CommandResult(facts | ({"report": report} if report else {}), _words(facts, output))
 
 
-def watch_lines(model: Trained, output: str | None, *, force: bool) -> None:
-    """Judge lines of standard input as they come; what was listed stays listed, whatever ends it."""
+def monitor_lines(model: FittedMonitor, output: str | None, *, force: bool) -> None:
+    """Score lines of standard input as they come; what was listed stays listed, whatever ends it."""
     monitor, run = model.monitor, model.monitor.stream()
     lines = delimited.rows_as_they_come(sys.stdin, monitor.n_features_in_)
     with _lines(output, force=force) as file:
         write = _writer(file)
         for number, row in enumerate(lines, 1):
-            found = [Alarm(number, "unreadable")] if row is None else judged(monitor, run, row[None], number)
+            found = [Alarm(number, "unreadable")] if row is None else alarms_among(monitor, run, row[None], number)
             for alarm in found:
                 write(alarm)
                 file.flush()
 
 
-def judged(monitor: Monitor, run: Any, rows: np.ndarray, first: int) -> Iterator[Alarm]:
+def alarms_among(monitor: Monitor, run: Any, rows: np.ndarray, first: int) -> Iterator[Alarm]:
     """The alarms among the next rows of a run; rows with gaps are alarms themselves, and are left out of the run."""
     whole = np.isfinite(rows).all(axis=1)
     found = dict(_explained(monitor, run, rows[whole], np.flatnonzero(whole) + first)) if whole.any() else {}

@@ -13,8 +13,8 @@ from preimage import progress
 from preimage.cli.apply import check_finite
 from preimage.cli.common import counted
 from preimage.cli.fit import EXACT, LANDMARKS
-from preimage.cli.lines import constructed
 from preimage.cli.options import n_components
+from preimage.cli.python_code import constructed
 from preimage.io import Data, Form
 from preimage.io.pixels import grey_levels
 from preimage.noise import GaussianNoise
@@ -25,7 +25,7 @@ SAMPLES = 3000  # and samples of a signal
 SAMPLE = 20_000  # rows of a large file from which a denoiser learns
 
 
-class Cleaning:
+class DenoiseJob:
     """Noisy data, and the model that cleans them.
 
     Where a kernel, components or a way back are given for rows, one :class:`preimage.KernelPCA` with these does it;

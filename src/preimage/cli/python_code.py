@@ -7,7 +7,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from preimage.cli.cleaning import Cleaning
+    from preimage.cli.denoise_job import DenoiseJob
     from preimage.io import Reading
 
 
@@ -20,33 +20,31 @@ def constructed(model: Any) -> str:
     return f"{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
 
 
-def denoising(cleaning: Cleaning, reading: Reading, input: str, train: str | None) -> str:
+def denoising(job: DenoiseJob, reading: Reading, input: str, train: str | None) -> str:
     """The lines that clean a file as ``preimage denoise`` did."""
     rows = ["", f"data = {_read(input, reading)}"]
     if train is not None:
         rows.append(f"examples = {_read(train, reading, examples=True)}")
-    return "\n".join(
-        [*_imports(_classes(cleaning.model)), *rows, f"model = {constructed(cleaning.model)}", *_verbs(cleaning)]
-    )
+    return "\n".join([*_imports(_classes(job.model)), *rows, f"model = {constructed(job.model)}", *_verbs(job)])
 
 
-def _verbs(cleaning: Cleaning) -> list[str]:
-    from preimage.cli.cleaning import SAMPLE
+def _verbs(job: DenoiseJob) -> list[str]:
+    from preimage.cli.denoise_job import SAMPLE
 
-    if cleaning.form.alone == "image":
+    if job.form.alone == "image":
         return ["image = data.whole().reshape(data.form.shape)", "cleaned = model.denoise_image(image)"]
-    if cleaning.form.alone == "signal":
+    if job.form.alone == "signal":
         return [
             "channels = data.whole().T",
             "cleaned = np.stack([model.denoise_signal(one) for one in channels], axis=1)",
         ]
-    examples, verb = "data" if cleaning.train is None else "examples", "denoise" if cleaning.is_plain else "transform"
-    if cleaning.data.is_large or (cleaning.train is not None and cleaning.train.is_large):
-        some = "" if cleaning.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
-        source = cleaning.data if cleaning.train is None else cleaning.train
+    examples, verb = "data" if job.train is None else "examples", "denoise" if job.is_plain else "transform"
+    if job.data.is_large or (job.train is not None and job.train.is_large):
+        some = "" if job.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
+        source = job.data if job.train is None else job.train
         fitted = f"model.fit({examples}.to_fit(){some if source.is_large else ''})"
         return [fitted, f"cleaned = np.concatenate([model.{verb}(block) for block in data.blocks()])"]
-    if cleaning.train is None and not cleaning.is_plain:
+    if job.train is None and not job.is_plain:
         return ["cleaned = model.fit_transform(data.whole())"]
     return [f"cleaned = model.fit({examples}.whole()).{verb}(data.whole())"]
 

@@ -1,4 +1,4 @@
-"""KernelPCA's way back: decoding, denoising, gaps, outliers, pictures of eigenvectors."""
+"""KernelPCA's pre-images: decoding, denoising, imputation, outliers, pictures of eigenvectors."""
 
 import pickle
 import tracemalloc

@@ -1,4 +1,4 @@
-"""How many kernel values the way back takes: what costs n² of them is computed once."""
+"""How many kernel values pre-images take: what costs n² of them is computed once."""
 
 from dataclasses import dataclass
 from threading import Lock

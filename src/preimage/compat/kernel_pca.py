@@ -1,4 +1,4 @@
-"""The estimator."""
+"""``KernelPCA`` with scikit-learn's signature."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     kernel_params : dict, default=None
         Keyword arguments of a callable kernel.
     alpha : float, default=1.0
-        Ridge of the regression that learns the way back.
+        Ridge of the regression that is the inverse map.
     fit_inverse_transform : bool, default=False
-        Whether to learn the way back (not for precomputed kernels nor sparse data).
+        Whether to learn the inverse map (not for precomputed kernels nor sparse data).
     eigen_solver : {'auto', 'dense', 'arpack', 'randomized'}, default='auto'
         'dense' is :class:`preimage.eigen.Dense`, 'arpack' is :class:`preimage.eigen.Lanczos`, and 'randomized' is
         :class:`Randomized`, which chooses eigenvalues by their size, as scikit-learn's does. 'auto' is 'arpack' for
@@ -71,9 +71,9 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     eigenvectors_ : ndarray of shape (n_samples, n_components)
         Its eigenvectors, of unit length.
     dual_coef_ : ndarray of shape (n_samples, n_features)
-        Coefficients of the way back, if it was learned.
+        Coefficients of the inverse map, if it was learned.
     X_transformed_fit_ : ndarray of shape (n_samples, n_components)
-        Codes of the training rows, if the way back was learned.
+        Codes of the training rows, if the inverse map was learned.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         The training rows.
     gamma_ : float
@@ -159,7 +159,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.gamma_ = 1 / X.shape[1] if self.gamma is None else self.gamma
         self._find_components(X)
         if self.fit_inverse_transform:
-            self._learn_way_back(X)
+            self._learn_inverse_map(X)
         self.X_fit_ = X
         return self
 
@@ -182,7 +182,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def inverse_transform(self, X):
         """Rows of input space for rows of codes, by the kernel ridge regression learned in ``fit``.
 
-        The kernel is that of the inputs, with the same parameters, and there is no intercept; for better ways back see
+        The kernel is that of the inputs, with the same parameters, and there is no intercept; for better pre-images see
         :class:`preimage.KernelPCA`.
         """
         if not self.fit_inverse_transform:
@@ -209,7 +209,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else slice(None)
         self.eigenvalues_, self.eigenvectors_ = values[kept], pairs.vectors[:, kept]
 
-    def _learn_way_back(self, X) -> None:
+    def _learn_inverse_map(self, X) -> None:
         """Solve (K + αI) C = X, K the kernel matrix of the codes (Bakır, Weston & Schölkopf 2004)."""
         codes = check_array(self._training_codes)  # there may be no component to learn from
         ridge = tiles.gram(self._kernel(), codes)
@@ -227,7 +227,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             if not stored and choose_storage("auto", X.shape[0], X.dtype, square=True) == "recompute":
                 operator, statistics = gram_operator(kernel, X, center=True, storage="recompute")
                 return operator, statistics.row_means
-            with np.errstate(over="ignore", invalid="ignore"):  # looked for in the result
+            with np.errstate(over="ignore", invalid="ignore"):  # the result is checked
                 matrix = tiles.gram(kernel, X)
         assert_all_finite(matrix, input_name="K, the kernel matrix,")
         return Stored(matrix), center_any(matrix)

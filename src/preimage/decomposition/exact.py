@@ -19,7 +19,7 @@ from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning,
 from preimage.gram.operators import GramStatistics, Symmetric, gram_operator, matrix_operator
 from preimage.kernels import Kernel, Precomputed
 
-FULL_SPECTRUM = 2000  # up to so many rows the negative part of an unknown kernel's spectrum is computed whole
+FULL_SPECTRUM = 2000  # rows up to which all negative eigenvalues of a kernel are computed
 ROUND_OFF = 10  # times eps: eigenvalues relative to the largest that LAPACK's errors reach
 
 
@@ -111,7 +111,7 @@ def _model(kernel: Kernel, X: Any, pairs: Eigenpairs, kept: int, statistics: Gra
 def _enough_pairs(
     operator: Symmetric, statistics: GramStatistics, n_components: Any, most: int, solver: Solver, rng: Generator
 ) -> Eigenpairs:
-    """As many eigenpairs as the number of components may need; for a fraction, twice as many until they reach it."""
+    """As many eigenpairs as the components may need; for a fraction of variance, doubled until they reach it."""
     k = _first_number(n_components, most)
     while True:
         pairs = solver.solve(operator, k, rng)
@@ -132,7 +132,7 @@ def _first_number(n_components: Any, most: int) -> int:
 def count_components(values, residuals, n: int, scale: float, total_variance: float, n_components) -> int:
     """How many components to keep: those that are not round-off, and no more than were asked for.
 
-    ``scale`` is the size of what was subtracted to centre: beside it, variance as small as round-off is none. A pair
+    ``scale`` is the size of what centring subtracted: variance below its round-off counts as 0. A pair
     whose residual exceeds its eigenvalue may belong to the eigenvalue 0.
     """
     largest = float(values.max(initial=0))
@@ -174,7 +174,7 @@ def _scale(statistics: GramStatistics) -> float:
 
 
 def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: Eigenpairs, rng) -> None:
-    """Say how much of the spectrum is negative, of a kernel that is not known to be positive definite."""
+    """Warn of the negative part of the spectrum of a kernel that is not known to be positive definite."""
     n, extent = operator.shape[0], ""
     if len(pairs.values) == n:
         spectrum = pairs.values

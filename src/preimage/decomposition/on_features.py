@@ -43,7 +43,7 @@ class Approximate(Expanded, OnFeatures):
 
 
 def decompose(features: FeatureMap, moments: Moments, sample: Rows, n_components, *, center: bool = True) -> OnFeatures:
-    """Kernel PCA from the moments of the features; ``sample`` holds some of the rows, for what the moments lack."""
+    """Kernel PCA from the moments of the features; ``sample`` holds some of the rows, for diagnostics."""
     if isinstance(features, FourierMap):
         return spectral.from_moments(features, moments, sample, n_components, center)
     assert isinstance(features, NystromMap)

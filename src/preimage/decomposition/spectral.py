@@ -1,4 +1,4 @@
-"""Kernel PCA on random Fourier features, whose vectors are coordinates and no expansions."""
+"""Kernel PCA on random Fourier features, whose vectors are explicit coordinates, not expansions."""
 
 from __future__ import annotations
 

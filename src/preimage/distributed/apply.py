@@ -1,4 +1,4 @@
-"""What a fitted model computes from the rows of a Dask array: lazy Dask arrays of known shapes."""
+"""A fitted model applied to the rows of a Dask array: lazy Dask arrays of known shapes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ChunkTask:
 
 
 def lazy(model, method: str, X, **options: Any):
-    """The answers of a method to the rows of a Dask array, as another."""
+    """The answers of a method for the rows of a Dask array, as a lazy array."""
     check_is_fitted(model)
     array = checked(X)
     _check(model, method, array, options)

@@ -49,12 +49,12 @@ def gram_on_cluster(kernel, X, *, center: bool, storage: str = "auto") -> tuple[
 
 
 def _parts(n: int, most: int) -> list[slice]:
-    """Row chunks of at most ``most`` rows, and at least two for every thread there is."""
+    """Row chunks of at most ``most`` rows, and at least two per thread."""
     return tiles.slices(n, max(1, min(most, -(-n // (2 * cluster.n_parallel_tasks())))))
 
 
 def storage_on_cluster(storage: str, n: int, dtype) -> str:
-    """``"memory"`` or ``"recompute"``; ``"auto"`` holds the matrix where half of the workers' memory does.
+    """``"memory"`` or ``"recompute"``; ``"auto"`` holds the matrix if it fits into half of the workers' memory.
 
     A square is assembled by callers that need it.
     """

@@ -254,7 +254,7 @@ def check_kernel_matrix(matrix: np.ndarray) -> None:
 
 
 def own_values(kernel: Kernel, X, diagonal=None) -> np.ndarray:
-    """k(x, x) for every row; those given where the kernel is precomputed, and cannot know them."""
+    """k(x, x) for every row; those given if the kernel is precomputed, which cannot compute them."""
     if diagonal is None:
         if isinstance(kernel, Precomputed):
             raise ValueError("with a precomputed kernel this needs k(x, x) of every row: pass diagonal=.")

@@ -52,8 +52,8 @@ class InverseMixin:
         ----------
         X : array of shape (rows, d)
         outlier_scale : float, "auto" or None
-            Damp entries that miss the reconstruction by much more than this: gross outliers, which would pull the
-            whole row along; "auto" takes three times the misfit of the training rows. None trusts all.
+            Damp entries that miss the reconstruction by much more than this: gross outliers, which would distort
+            the whole row; "auto" takes three times the misfit of the training rows. None trusts all.
         n_rounds : int
             Rounds of damping.
         """
@@ -85,10 +85,10 @@ class InverseMixin:
     def impute(self, X, *, n_rounds=5):
         """The rows of X with their NaN entries filled; observed entries stay as they are.
 
-        Gaps are filled by the conditional mean of a Gaussian model of the training rows, and then ``n_rounds`` times by
-        the pre-image of the projection. With ``preimage="auto"`` the answer is a weighted mean of the Gaussian model's,
-        :class:`Learned`'s and :class:`Distance`'s; the weights, which may be 0, have the least error at hidden entries
-        of held-out training rows. They are found when ``impute`` is first called.
+        Missing values are filled by the conditional mean of a Gaussian model of the training rows, and then
+        ``n_rounds`` times by the pre-image of the projection. With ``preimage="auto"`` the answer is a weighted mean of
+        the Gaussian model's, :class:`Learned`'s and :class:`Distance`'s; the weights, which may be 0, have the least
+        error at hidden entries of held-out training rows. They are found when ``impute`` is first called.
         """
         check_is_fitted(self)
         kernel = self.decomposition_.kernel

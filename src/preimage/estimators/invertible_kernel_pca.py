@@ -20,7 +20,7 @@ RIDGES = tuple(10.0 ** (exponent / 2) for exponent in range(-8, 5))  # relative 
 class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, conventions.NestedParameters):
     """Kernel PCA on features σ(Wx + b), undone step by step (Gedon et al. 2023).
 
-    There are two ways back, and they answer different questions:
+    There are two inverse maps, for different questions:
 
     * ``denoise(X)`` *filters an input*: the projection, the activation and the linear map are undone in turn (eq. 4),
       and what the activation loses is taken from the input itself, around the bottleneck of the components;
@@ -38,11 +38,11 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         The number r of features; None is 500, or twice the number of columns if that is more.
     ridge : float or "auto"
         λ of the last step, ‖Wx + b − a‖² + λ‖x‖². "auto" takes the value with the least error on held-out rows. As
-        λ → 0 the way back approaches linear PCA's.
+        λ → 0 the inverse map approaches that of linear PCA.
     center : bool
         Whether to subtract the training mean from the inputs first.
     random_state : int, RandomState, Generator or None
-        Where weights and held-out rows come from.
+        Random numbers for weights and held-out rows.
     copy_X : bool
         Whether the model keeps a copy of the training rows, which ``inverse_transform`` takes its anchors from. If
         False it keeps the array itself, which must not change from then on; rows of a memmap are never copied.
@@ -148,7 +148,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         return int(n_features), float(self.ridge)
 
     def _by_rows(self, X, function, row_bytes: float | None = None) -> np.ndarray:
-        """Answers for blocks of rows; ``row_bytes`` is what a row takes meanwhile (else a few sets of features)."""
+        """Answers for blocks of rows; ``row_bytes`` is the memory of a row (else a few sets of features)."""
         blocks = tiles.row_blocks(len(X), row_bytes or COPIES * self.map_.offsets.nbytes)
         with threads.limited(self.n_jobs):
             return np.concatenate([function(X[rows]) for rows in blocks])

@@ -41,7 +41,7 @@ class KernelPCA(
 ):
     """Kernel principal component analysis with pre-images.
 
-    ``inverse_transform`` decodes codes alone; ``denoise`` also knows the noisy rows, which are near the answer. With
+    ``inverse_transform`` decodes codes alone; ``denoise`` also uses the noisy rows, which are near the answer. With
     ``preimage="auto"`` each takes the pre-image method that serves it best
     (:func:`preimage.preimages.choose_preimage_method`), so ``denoise(X)`` is not ``inverse_transform(transform(X))``.
     A method given by name or object serves both; iterative methods then still start at the noisy row in ``denoise``.
@@ -63,7 +63,7 @@ class KernelPCA(
     center : bool
         Whether to centre in feature space.
     random_state : int, RandomState, Generator or None
-        Where solvers and methods take their random numbers from.
+        Random numbers for solvers and methods.
     copy_X : bool
         Whether an exact model keeps a copy of the training rows (of the kernel matrix where it is precomputed). If
         False it keeps the array itself, which must not change from then on. Rows of a memmap or of a file given by its
@@ -154,7 +154,7 @@ class KernelPCA(
 
     @available_if(_is_approximate)
     def partial_fit(self, X, y=None):
-        """Add rows that come once. The first rows fix the kernel's scale and the landmarks; give thousands of them.
+        """Add the rows of a stream. The first rows fix the kernel's scale and the landmarks; give thousands of them.
 
         ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
         :meth:`merge`. X may be a buffer that is reused for every call: the rows that are kept are copied.
@@ -208,7 +208,7 @@ class KernelPCA(
 
     @conventions.also_distributed
     def score_samples(self, X, diagonal=None):
-        """Minus the squared distance ‖φ(x) − Pφ(x)‖² to the subspace: low for what is unlike the training rows.
+        """Minus the squared distance ‖φ(x) − Pφ(x)‖² to the subspace: low for rows unlike the training rows.
 
         With a precomputed kernel the values k(x, x) of the new rows must be given as ``diagonal``.
         """

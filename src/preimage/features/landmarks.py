@@ -20,7 +20,7 @@ from preimage.kernels.geometry import squared_norms
 __all__ = ["KMeans", "RPCholesky", "Sampler", "Uniform"]
 
 
-QUICK = 5e6  # numbers of a factor that take no time to speak of
+QUICK = 5e6  # numbers of a factor that take hardly any time
 
 
 class Sampler(Protocol):
@@ -42,7 +42,7 @@ class Uniform:
 class KMeans:
     """Centres of k-means in input space (Zhang & Kwok 2008): good for radial kernels on clustered data.
 
-    The centres are no rows of the data. ``n_rows`` bounds the rows they are computed from.
+    The centres are not rows of the data. ``n_rows`` bounds the rows they are computed from.
     """
 
     n_rows: int = 20_000
@@ -68,8 +68,8 @@ class RPCholesky:
     Parameters
     ----------
     n_rows : int, optional
-        Draw from a uniform subsample of so many rows. By default a twentieth of all, which keeps choosing cheap
-        beside the pass over them; at least 4m rows and five million numbers (m per row), and at most what fits a
+        Draw from a uniform subsample of so many rows. By default a twentieth of all, which is cheap
+        compared to the pass over them; at least 4m rows and five million numbers (m per row), and at most what fits a
         quarter of the memory budget (``working_memory``).
     tol : float
         Stop before m landmarks where they miss no more than this fraction of the trace.
@@ -86,7 +86,7 @@ class RPCholesky:
         else:
             rows = Uniform().choose(kernel, X, n_rows, rng)
             chosen = rows[pivots(kernel, rows, min(m, rows.shape[0]), rng, self.tol)]
-        # Where no k(x, x) is positive, which indefinite kernels allow, no row is better than another.
+        # If no k(x, x) is positive, as indefinite kernels allow, no row is better than another.
         return chosen if chosen.shape[0] else Uniform().choose(kernel, X, m, rng)
 
 

@@ -48,7 +48,7 @@ class Nystrom:
         return not is_number(self.n_landmarks)
 
     def check(self, kernel: Kernel) -> None:
-        """Refuse kernels that know no new points."""
+        """Refuse a precomputed kernel, which has no values for new points."""
         if isinstance(kernel, Precomputed):
             raise ValueError("an approximation needs the rows themselves: give a kernel, or take approximation=None.")
 
@@ -69,9 +69,9 @@ class Nystrom:
 class NystromMap:
     """f(x) = Tᵀk_Z(x) for landmarks Z with the root T of shape (m, r).
 
-    Where K_ZZ is well conditioned its root is triangular, and the moments are summed over raw kernel columns and turned
-    at the end, which spares a product with T for every row. Elsewhere the root comes from its eigenvectors, the leading
-    ones first.
+    Where K_ZZ is well conditioned its root is triangular, and the moments are summed over raw kernel columns and
+    multiplied by T at the end, which saves a product with T for every row. Otherwise the root comes from its
+    eigenvectors, the leading ones first.
     """
 
     kernel: Kernel
@@ -84,7 +84,7 @@ class NystromMap:
         """The map on given landmarks; directions of round-off are dropped."""
         gram = tiles.gram(kernel, landmarks).astype(float, copy=False)
         eps = np.finfo(tiles.value_dtype(landmarks, landmarks)).eps
-        with threads.single_threaded_blas():  # threads that wait for a busy core cost more than they win
+        with threads.single_threaded_blas():  # threads that wait for a busy core cost more than they gain
             root = _triangular_root(gram, max(WELL_CONDITIONED, len(gram) * eps))
             if root is not None:
                 return cls(kernel, landmarks, root, True)
@@ -123,7 +123,7 @@ class NystromMap:
 
 
 def _triangular_root(gram: np.ndarray, least: float) -> np.ndarray | None:
-    """R⁻¹ with K = RᵀR, where the reciprocal condition of K is at least this."""
+    """R⁻¹ with K = RᵀR, or None if the reciprocal condition number of K is less than ``least``."""
     factor, failed = scipy.linalg.lapack.dpotrf(gram)
     if failed or scipy.linalg.lapack.dpocon(factor, np.linalg.norm(gram, 1))[0] < least:
         return None

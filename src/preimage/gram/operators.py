@@ -20,7 +20,7 @@ from preimage.kernels import Kernel
 
 @dataclass(frozen=True)
 class GramStatistics:
-    """What centring needs to know of a Gram matrix: row means r, their mean s̄, and its trace.
+    """The statistics that centre a Gram matrix: row means r, their mean s̄, and its trace.
 
     ``mean_weight`` is the weight 1/n of every point in the mean φ̄, or 0 where nothing is centred; then r and s̄ are 0.
     """
@@ -37,7 +37,7 @@ class GramStatistics:
 
 
 class Symmetric(LinearOperator):
-    """A symmetric operator that can also be had as a dense matrix.
+    """A symmetric operator that can also return its dense matrix.
 
     Those that hold or compute all entries also have their ``diagonal`` in double precision, ``columns(which)`` for
     A[:, which], and ``multiply_columns(which, V)`` for A[:, which] V.
@@ -66,7 +66,7 @@ class Symmetric(LinearOperator):
 
 
 class Stored(Symmetric):
-    """A symmetric matrix held in memory. It belongs to this operator, and solvers may use it as scratch space."""
+    """A symmetric matrix held in memory. The operator owns it, and solvers may overwrite it."""
 
     def __init__(self, matrix: np.ndarray):
         super().__init__(matrix.dtype, matrix.shape[0])
@@ -175,23 +175,23 @@ class Centred(Symmetric):
 
 
 class CentredStored(Centred):
-    """HAH for a stored matrix of our own, centred in place on the first ``dense()``; products do not need it."""
+    """HAH for a stored matrix, centred in place at the first ``dense()``, which products do not need."""
 
     operator: Stored
 
     def dense(self) -> np.ndarray:
-        center_in_place(self.operator.matrix)  # products stay what they were: HH = H
+        center_in_place(self.operator.matrix)  # products do not change: HH = H
         return self.operator.matrix
 
 
-@np.errstate(over="ignore", invalid="ignore")  # looked for in the result
+@np.errstate(over="ignore", invalid="ignore")  # the result is checked
 def gram_operator(kernel: Kernel, X, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
     """The (centred) Gram matrix of the rows of X as an operator, and the statistics that centred it."""
     plain = _plain_operator(kernel, X, choose_storage(storage, X.shape[0], X.dtype))
     return centred(plain, float(np.sum(kernel.diagonal(X), dtype=float)), center)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # callers look for it
+@np.errstate(over="ignore", invalid="ignore")  # callers check the result
 def square_gram(kernel: Kernel, X, storage: str = "auto") -> Stored | Tiled:
     """The Gram matrix of the rows of X, all of it in memory where it takes at most half of the free memory."""
     fits = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X), square=True) == "memory"
@@ -237,9 +237,9 @@ def inverse_root(matrix: np.ndarray, noise: float | None = None) -> np.ndarray:
 def center_in_place(matrix: np.ndarray) -> None:
     """Kᵢⱼ − (hᵢ + hⱼ) with h = r − s̄/2 in double precision, by blocks of rows and without a second matrix.
 
-    The sum is the same for both triangles, which so stay equal. Twice, because the means are rounded: an error of eps·r
-    that all entries of a row share would be an eigenvalue of the order of n·eps·r, while errors of single entries
-    add up to √n·eps·r.
+    The sum is the same for both triangles, so they stay equal. It is done twice, because the means are rounded: an
+    error of eps·r that all entries of a row share would be an eigenvalue of the order of n·eps·r, while errors of
+    single entries add up to √n·eps·r.
     """
     for _ in range(2):
         means = matrix.mean(axis=0, dtype=float)

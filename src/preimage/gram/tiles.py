@@ -14,9 +14,8 @@ from preimage.gram.grid import Grid, guess
 from preimage.kernels import Kernel, Radial
 from preimage.kernels.geometry import fill_from_differences, recompute_cancelled, squared_norms
 
-TILE = 496  # rows and columns of a tile: 2 MiB of float64, which stays in a core's cache, where the rows of a tile
-# whose length is a power of two would take each other's place
-STRIP = 2**19  # bytes of a tile that are taken from inner products to kernel values at once, within a core's cache
+TILE = 496  # side of a tile: 2 MiB of float64 stay in a core's cache; rows of a power of two would evict each other
+STRIP = 2**19  # bytes of a tile that are turned from inner products into kernel values at once
 SAMPLE = 100  # rows that a centre without outliers is taken from
 COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
 
@@ -102,7 +101,7 @@ def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PreparedRows:
-    """Rows made ready for many tiles: what every pair of matrices would have to do again is done once.
+    """Rows prepared for many tiles: the work that all tiles share is done once.
 
     For a kernel of the distance, rows x become x̃ = (x − origin)·√(2/c) with half their squared norms h, c the kernel's
     ``unit``; then −‖x − y‖²/c = x̃ᵀỹ − h(x) − h(y) is an inner product and two subtractions. Where that cancels, it is
@@ -164,7 +163,7 @@ class PreparedRows:
 
     @property
     def weight(self) -> float:
-        """What inner products are to be multiplied by."""
+        """The factor of the inner products."""
         return 1.0 if self.grid is None else 2 * (self.grid.step / np.sqrt(self.kernel.unit)) ** 2
 
     def __getitem__(self, part: slice) -> PreparedRows:
@@ -197,7 +196,7 @@ class PreparedRows:
         return np.multiply(self.X @ other.X.T, self.weight, out=out, dtype=float)
 
     def _measure(self, part: slice, values: np.ndarray, other: PreparedRows) -> None:
-        """From inner products of some rows to −‖x − y‖²/c; a single column takes it from its differences."""
+        """From inner products of some rows to −‖x − y‖²/c; of a single column from the differences."""
         X, Y, factor, half = self.given[part], other.given, 1 / self.kernel.unit, self.halves[part]
         if X.shape[1] == 1:
             fill_from_differences(values, X, Y, factor)
@@ -229,7 +228,7 @@ def _common_grid(matrices: list, near: np.ndarray) -> Grid | None:
 
 
 def _into(out: np.ndarray | None, values: np.ndarray) -> np.ndarray:
-    """Values where they are wanted."""
+    """The values, written to ``out`` if it is given."""
     if out is None or values is out:
         return values
     out[:] = values
@@ -237,7 +236,7 @@ def _into(out: np.ndarray | None, values: np.ndarray) -> np.ndarray:
 
 
 def put(out: np.ndarray, place: Place, block: np.ndarray) -> None:
-    """A tile and its mirror image in their places in a symmetric matrix."""
+    """Write a tile and its mirror image to their places in a symmetric matrix."""
     rows, columns = place
     out[rows, columns] = block
     if rows != columns:
@@ -255,7 +254,7 @@ def symmetric_tile(points: PreparedRows, place: Place, out: np.ndarray | None = 
 
 
 def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) -> list:
-    """``function(rows)`` for slices that cover the rows, in threads; ``row_bytes`` is what one row costs meanwhile."""
+    """``function(rows)`` for slices that cover the rows, in threads; ``row_bytes`` is the memory that one row takes."""
     affordable = int(threads.working_bytes() / max(row_bytes, 1) / threads.n_threads())
     return threads.parallel_map(function, slices(n_rows, max(1, min(fair_length(n_rows), affordable))))
 
@@ -276,7 +275,7 @@ def row_blocks(n: int, row_bytes: float) -> Iterator[slice]:
 
 
 def tile_side(X, most: int | None = None) -> int:
-    """Rows and columns of a tile: ``most``, or fewer where the budget does not give every thread one of these rows.
+    """Rows and columns of a tile: ``most``, or fewer if the memory budget is too small for a tile per thread.
 
     A tile of side s holds ``COPIES`` s² numbers, and of its rows and columns two copies, 4s × their width.
     """
@@ -298,7 +297,7 @@ def upper_tiles(X) -> list[Place]:
 
 
 def fair_length(n: int) -> int:
-    """Rows a task, so that every thread gets several tasks and none is larger than a tile."""
+    """Rows per task, so that every thread gets several tasks and none is larger than a tile."""
     return max(1, min(TILE, -(-n // (2 * threads.n_threads()))))
 
 

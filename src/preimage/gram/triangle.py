@@ -1,4 +1,4 @@
-"""A symmetric matrix held as its tiles on and above the diagonal: half the memory, and a tile is read for two."""
+"""A symmetric matrix held as its tiles on and above the diagonal: half the memory, and every tile is used twice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from preimage.gram import threads, tiles
 from preimage.kernels import Kernel
 
-QUICK = 4e6  # products of numbers that take no longer than to spread them over threads
+QUICK = 4e6  # multiplications below which threads do not pay
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class Triangle:
 
     @classmethod
     def empty(cls, places: list[tiles.Place], dtype) -> Triangle:
-        """Room for the tiles, in one piece."""
+        """Tiles without values, in one block of memory."""
         shapes = [(rows.stop - rows.start, columns.stop - columns.start) for rows, columns in places]
         ends = np.cumsum([height * width for height, width in shapes])
         parts = np.split(np.empty(ends[-1], dtype=dtype), ends[:-1])

@@ -1,4 +1,4 @@
-"""Kernel PCA on explicit features σ(Wx + b) that is undone step by step (Gedon et al. 2023). No scikit-learn in it."""
+"""Kernel PCA on explicit features σ(Wx + b) that is undone step by step (Gedon et al. 2023), without scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import scipy.linalg
 from preimage.decomposition.explicit import Components
 from preimage.kernels.geometry import squared_distances
 
-COPIES = 8  # sets of features of a row, and of distances to known codes, that are held while it is answered
+COPIES = 8  # sets of features of a row, and of distances to known codes, that are held at once
 REFINEMENTS = 20  # steps of the phase decoder; it stops earlier where phases no longer move
 
 
 @dataclass(frozen=True, eq=False)
 class InvertibleMap:
-    """x ↦ σ(W(x − x̄) + b) ↦ code, and both ways back.
+    """x ↦ σ(W(x − x̄) + b) ↦ code, and both inverse maps.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class InvertibleMap:
     components
         Of the features of the training rows.
     ridge
-        λ of the last step back.
+        λ of the last step of the inverse.
     """
 
     center: np.ndarray
@@ -95,7 +95,7 @@ class AnchoredDecoder:
 
         δ = argmin Σⱼ |ĉⱼ| (wⱼᵀδ − Δⱼ)² + λ‖δ‖²,  x̂ = anchor + δ,
 
-    re-anchored until the phases rest. Else the anchor lends its bypass, and the three steps are undone.
+    re-anchored until the phases stop moving. Otherwise the anchor lends its bypass, and the three steps are undone.
     """
 
     map: InvertibleMap
@@ -139,7 +139,7 @@ class AnchoredDecoder:
             gap *= worth[moving]
             step = gap @ self.map.linear_inverse
             Z[moving] += step
-            moving = moving[np.linalg.norm(step, axis=1) > 1e-6 * spread]  # every row rests by itself
+            moving = moving[np.linalg.norm(step, axis=1) > 1e-6 * spread]  # every row stops by itself
             if not len(moving):
                 break
         return Z

@@ -46,7 +46,7 @@ def chart(monitor, X, axes=None, *, first: int = 1):
 def contributions(monitor, X, row: int, ax=None, *, n_columns: int = 10):
     """What each sensor contributes to the statistics of one row of a run, the largest on top.
 
-    Beside each bar stand the reading and what it would be if all other sensors are right.
+    Each bar shows the reading, and the expected one if all other sensors are right.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a reduced set is, and the orthonormal basis that both methods build point by point."""
+"""A reduced set, and the orthonormal basis that both methods build point by point."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Image(NamedTuple):
 
 
 class Growth:
-    """An orthonormal basis e₁, e₂, … of the span of chosen images φ(zⱼ), and what of the vectors lies outside of it.
+    """An orthonormal basis e₁, e₂, … of the span of chosen images φ(zⱼ), and the part of the vectors outside it.
 
     It is a partial Cholesky decomposition whose pivots are chosen by the vectors: with K_ZZ = LLᵀ the basis is
     e = L⁻¹φ(Z), the vectors have the coordinates cₖⱼ = ⟨Ψₖ, eⱼ⟩ in it, their least-squares weights are B = cL⁻¹, and

@@ -60,5 +60,5 @@ def _rebuilt(model: Expanded, found: ReducedSet, deviations: np.ndarray) -> Expa
 def _inverse_square_root(matrix: np.ndarray) -> np.ndarray:
     values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
     if values[0] <= len(values) * np.finfo(float).eps * values[-1]:
-        raise ValueError("so few points cannot tell all components apart: compress to more of them.")
+        raise ValueError("so few points cannot represent all components: compress to more points.")
     return (vectors / np.sqrt(values)) @ vectors.T

@@ -1,4 +1,4 @@
-"""``reduced_set``: the names and rules by which a method is chosen, and the checks before any work."""
+"""``reduced_set``: choice of the method, and checks before any work."""
 
 from __future__ import annotations
 

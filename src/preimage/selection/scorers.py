@@ -29,7 +29,7 @@ def sure_scorer(estimator, X, y=None, *, sigma: float | None = None, random_stat
     """Minus Stein's estimate of the mean squared error of ``denoise``, for rows with Gaussian noise.
 
     Where an estimator has no ``denoise``, its reconstruction is scored. ``sigma`` of None is estimated from X; a fold
-    holds few rows, so better estimate it once from all of them and give it.
+    holds few rows, so it is better to estimate it once from all rows and pass it.
     """
     sigma = noise_level(X).sigma if sigma is None else sigma
     return -risk.sure(_denoiser(estimator), X, sigma, random_state=random_state).value

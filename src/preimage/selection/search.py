@@ -42,7 +42,7 @@ class Candidate:
     risk, standard_error : float
         The estimated mean squared error of an entry, and its standard error.
     n_rows : int
-        The validation rows used: all of them for finalists, fewer for settings given up earlier.
+        The validation rows used: all of them for finalists, fewer for settings dropped earlier.
     """
 
     params: dict[str, Any]
@@ -60,7 +60,7 @@ class Selection:
     best : KernelPCA
         With the chosen settings, fitted on all rows.
     table : tuple of Candidate
-        All settings, best first; those given up earlier come later.
+        All settings, best first, then those dropped earlier.
     risk : Risk
         How the error was estimated.
     noise : NoiseLevel or None
@@ -96,7 +96,7 @@ def select(
     keep: float = 1 / 3,
     random_state=None,
 ) -> Selection:
-    """Choose scale, number of components and pre-image method by the error that they would make on new rows.
+    """Choose scale, number of components and pre-image method by their estimated error on new rows.
 
     Candidates of one kernel share its eigendecomposition, whatever their other settings. Their
     risks are estimated on validation rows, which no candidate was fitted on: all on a few rows, the best ``keep`` on
@@ -268,7 +268,7 @@ def _default_grid(estimator: KernelPCA, X: np.ndarray) -> dict[str, Sequence]:
 
 
 def _serves(method: preimages.PreimageMethod, estimator: KernelPCA) -> bool:
-    """Whether a method goes with the estimator's kernel and approximation."""
+    """Whether a method works with the estimator's kernel and approximation."""
     try:
         Settings.of(clone(estimator).set_params(preimage=method))
     except (TypeError, ValueError):

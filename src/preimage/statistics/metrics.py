@@ -1,4 +1,4 @@
-"""How far denoised rows are from clean ones."""
+"""Error measures between denoised and clean rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def rmse(clean, denoised) -> float:
     return float(np.sqrt(mse(clean, denoised)))
 
 
-@np.errstate(divide="ignore")  # no error at all is infinitely many decibels
+@np.errstate(divide="ignore")  # without an error the ratio is infinite
 def snr(clean, denoised) -> np.ndarray:
     """Signal-to-noise ratio 10 log₁₀(‖x‖² / ‖x − x̂‖²) in dB, one per row."""
     clean = np.asarray(clean, dtype=float)

@@ -1,7 +1,7 @@
 """How many components stand out: parallel analysis by permutation.
 
-Permuting every column by itself keeps what each column is and breaks what columns have to do with each other. A
-component is real if its eigenvalue is larger than those of permuted data mostly are.
+Permuting every column independently keeps the distribution of each column and breaks the dependence between them. A
+component is real if its eigenvalue exceeds a quantile of those of permuted data.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ParallelAnalysis:
     eigenvalues : array of shape (k,)
         Eigenvalues λₖ of the centred kernel matrix.
     thresholds : array of shape (k,)
-        The curve Tₖ that they are held against.
+        The thresholds Tₖ.
     """
 
     n_components: int
@@ -79,7 +79,7 @@ def parallel_analysis(
     observed = _spectrum(kernel, X)
     permuted = np.sort([_spectrum(kernel, permute_columns(X, rng)) for _ in range(n_permutations)], axis=0)
     thresholds = permuted[min(ceil(quantile * (n_permutations + 1)), n_permutations) - 1]
-    # Beside the largest eigenvalue, round-off is no excess.
+    # Excess below the round-off of the largest eigenvalue does not count.
     below = observed <= thresholds + 1e-10 * max(observed[0], 0)
     return ParallelAnalysis(int(np.argmax(below)) if below.any() else len(observed), observed, thresholds)
 

@@ -1,4 +1,4 @@
-"""How far a map from noisy rows to clean ones is from the truth, without knowing the truth.
+"""The error of a map from noisy rows to clean ones, estimated without clean rows.
 
 ``ask(Y, rng)`` returns the rows that a map must answer, and the function that evaluates its answers row by row, so that
 any caller may compute the answers, in one batch.
@@ -22,7 +22,7 @@ Map = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class RiskQuery:
-    """Rows to be mapped, and how to turn what a map made of them into one error a noisy row."""
+    """Rows to map, and the function that turns the mapped rows into one error per noisy row."""
 
     rows: np.ndarray
     evaluate: Callable[[np.ndarray], np.ndarray]
@@ -39,16 +39,16 @@ class Risk(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RiskEstimate:
-    """The mean squared error of an entry as a risk sees it.
+    """The mean squared error of an entry estimated by a risk.
 
     Attributes
     ----------
     value : float
-        The estimate; it may be negative where the error is small beside the noise.
+        The estimate; it may be negative where the error is small compared to the noise.
     standard_error : float
         Of the value, from the differences between rows; NaN for a single row.
     rows : array of shape (rows,)
-        The error of every row; single ones are noisy, their mean is what counts.
+        The error of every row; single ones are noisy, use their mean.
     """
 
     value: float
@@ -75,8 +75,8 @@ class Sure:
     sigma : float
         The noise's standard deviation; an error of 1 % in it is about 2σ²/100 in the risk, the same for all maps.
     step : float
-        h as a fraction of σ. Maps that jump, as those by nearest neighbours do, are seen with less noise by a longer
-        step, smooth ones with less bias by a shorter.
+        h as a fraction of σ. Maps that jump, as those by nearest neighbours do, need a longer step for less noise,
+        smooth ones a shorter step for less bias.
 
     References
     ----------
@@ -94,7 +94,7 @@ class Sure:
     def ask(self, Y: np.ndarray, rng: np.random.Generator) -> RiskQuery:
         """The rows, and the rows moved along b."""
         h = self.step * self.sigma
-        # One draw a sign, so that the probes of a row do not depend on how the rows come in batches.
+        # One draw per sign, so that the probes of a row do not depend on how the rows come in batches.
         probe = np.where(rng.random(Y.shape) < 0.5, -1, 1).astype(Y.dtype)
 
         return RiskQuery(np.concatenate([Y, Y + h * probe]), lambda answers: self.evaluate(Y, probe, answers))
@@ -134,7 +134,7 @@ class Masked:
         """The rows with NaN where entries are hidden."""
         draws = rng.random(Y.shape)
         hidden = draws < np.maximum(self.fraction, np.nextafter(draws.min(axis=1, keepdims=True), 1))
-        hidden[hidden.all(axis=1), 0] = Y.shape[1] == 1  # something is left to go by
+        hidden[hidden.all(axis=1), 0] = Y.shape[1] == 1  # some entry must stay visible
         count = hidden.sum(axis=1)
 
         def evaluate(answers: np.ndarray) -> np.ndarray:

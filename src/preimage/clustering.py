@@ -30,7 +30,7 @@ Gram = Stored | Tiled | FeatureGram  # has a diagonal, columns, and products wit
 class Partition:
     """Labels and their sums S and Q, updated as labels change."""
 
-    def __init__(self, gram: Gram, weights: np.ndarray, labels: np.ndarray, n_clusters: int):
+    def __init__(self, gram: Gram, weights: np.ndarray, labels: np.ndarray, n_clusters: int) -> None:
         self.gram, self.weights, self.k = gram, weights, n_clusters
         self.labels = _repaired(labels, np.zeros(len(labels)), n_clusters)
         self.total = float(weights @ gram.diagonal)

@@ -129,7 +129,9 @@ def _first_number(n_components: Any, most: int) -> int:
     return min(32 if isinstance(n_components, float) else int(n_components), most)
 
 
-def count_components(values, residuals, n: int, scale: float, total_variance: float, n_components) -> int:
+def count_components(
+    values: Array, residuals: Any, n: int, scale: float, total_variance: float, n_components: int | float | None
+) -> int:
     """How many components to keep: those that are not round-off, and no more than were asked for.
 
     ``scale`` is the size of what centring subtracted: variance below its round-off counts as 0. A pair
@@ -173,7 +175,7 @@ def _scale(statistics: GramStatistics) -> float:
     return max(abs(statistics.trace), len(statistics.row_means) * abs(statistics.grand_mean))
 
 
-def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: Eigenpairs, rng) -> None:
+def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: Eigenpairs, rng: Generator) -> None:
     """Warn of the negative part of the spectrum of a kernel that is not known to be positive definite."""
     n, extent = operator.shape[0], ""
     if len(pairs.values) == n:
@@ -201,9 +203,9 @@ def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: 
 class _Flipped(Symmetric):
     """σI − A with σ the largest eigenvalue of A: its leading eigenpairs are the lowest of A, and none is near 0."""
 
-    def __init__(self, operator: Symmetric, sigma: float):
+    def __init__(self, operator: Symmetric, sigma: float) -> None:
         super().__init__(operator.dtype, operator.shape[0])
         self.operator, self.sigma = operator, sigma
 
-    def _matmat(self, V):
+    def _matmat(self, V: Array) -> Array:
         return self.sigma * V - self.operator @ V

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from preimage._typing import RowsLike
 from preimage.distributed import apply, clustering
 from preimage.distributed.cluster import connected
 from preimage.distributed.fitting import fit_kernel_pca
@@ -22,7 +23,7 @@ from preimage.estimators.conventions import unchanged_on_failure
 __all__ = ["call", "connected", "fit_kernel_pca"]
 
 
-def call(estimator, method: str, X, **options: Any):
+def call(estimator, method: str, X: RowsLike, **options: Any):
     """A method of an estimator on the rows of a Dask array.
 
     ``fit`` runs at once, and leaves the estimator as it was where it fails; all else is lazy.

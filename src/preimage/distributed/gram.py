@@ -7,6 +7,7 @@ from typing import Any
 import dask
 import numpy as np
 
+from preimage._typing import RowsLike
 from preimage.distributed import cluster
 from preimage.gram import threads, tiles
 from preimage.gram.operators import GramStatistics, Symmetric, Tiled, centred, choose_storage
@@ -41,7 +42,7 @@ class Recomputed(Tiled):
         return np.concatenate(cluster.compute(*parts))
 
 
-def gram_on_cluster(kernel, X, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
+def gram_on_cluster(kernel, X: RowsLike, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
     """What :func:`preimage.gram.operators.gram_operator` does, in row chunks on the workers."""
     stored = storage_on_cluster(storage, X.shape[0], X.dtype) == "memory"
     operator = (Held if stored else Recomputed)(kernel, X)

@@ -9,6 +9,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from preimage._typing import RowsLike
 from preimage.distributed import cluster
 from preimage.distributed.clustering import ChunkedFeatureGram
 from preimage.distributed.pivots import choose_pivots
@@ -25,7 +26,7 @@ class ChunkedRows:
     array: Any
 
     @classmethod
-    def of(cls, X) -> ChunkedRows:
+    def of(cls, X: RowsLike) -> ChunkedRows:
         """The rows of a Dask array whose chunks are whole rows; anything else is refused."""
         return cls(checked(X))
 
@@ -89,7 +90,7 @@ class ChunkedRows:
         return ChunkedFeatureGram(self, features_map)
 
 
-def checked(X) -> Any:
+def checked(X: RowsLike) -> Any:
     """A Dask array of numbers whose chunks are whole rows of known number; anything else is refused."""
     if not isinstance(X, da.Array):
         raise TypeError(

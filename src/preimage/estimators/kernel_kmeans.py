@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from preimage import clustering, features, kernels, preimages
+from preimage._typing import RowsLike
 from preimage.estimators import conventions
 from preimage.expansion import Expansion
 from preimage.gram import threads, tiles
@@ -114,7 +115,7 @@ class KernelKMeans(
         self.n_jobs = n_jobs
 
     @conventions.also_distributed
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: RowsLike, y=None, sample_weight=None):
         """Cluster the rows of X (of the kernel matrix X where it is precomputed).
 
         Rows of weight 0 are ignored; they get the label of the nearest centroid.
@@ -127,29 +128,29 @@ class KernelKMeans(
             self._fit(X, weights, conventions.generator(self.random_state))
         return self
 
-    def fit_predict(self, X, y=None, sample_weight=None):
+    def fit_predict(self, X: RowsLike, y=None, sample_weight=None):
         """The clusters of the training rows."""
         return self.fit(X, sample_weight=sample_weight).labels_.copy()
 
     @conventions.also_distributed
-    def predict(self, X):
+    def predict(self, X: RowsLike):
         """The nearest centroid of every row of X."""
         return self._relative_distances2(self._rows(X)).argmin(axis=1)
 
     @conventions.also_distributed
-    def transform(self, X, diagonal=None):
+    def transform(self, X: RowsLike, diagonal=None):
         """Distances in feature space of the rows to the centroids, shape (rows, n_clusters).
 
         With a precomputed kernel the values k(x, x) of the rows must be given as ``diagonal``.
         """
         return self._distances(self._rows(X), diagonal)
 
-    def fit_transform(self, X, y=None, sample_weight=None):
+    def fit_transform(self, X: RowsLike, y=None, sample_weight=None):
         """Fit, and return the distances of the training rows to the centroids."""
         diagonal = np.diagonal(np.asarray(X)) if isinstance(self._object("kernel"), Precomputed) else None
         return self.fit(X, sample_weight=sample_weight).transform(X, diagonal)
 
-    def score(self, X, y=None, diagonal=None):
+    def score(self, X: RowsLike, y=None, diagonal=None):
         """Minus the sum of squared distances of the rows to their nearest centroids.
 
         With a precomputed kernel the values k(x, x) of the rows must be given as ``diagonal``.
@@ -165,7 +166,7 @@ class KernelKMeans(
         with threads.limited(self.n_jobs):
             return preimages.find_preimage(self.centroids_, method)
 
-    def _fit(self, X, weights: np.ndarray, rng: np.random.Generator) -> None:
+    def _fit(self, X: RowsLike, weights: np.ndarray, rng: np.random.Generator) -> None:
         kept = np.flatnonzero(weights)
         points = X if len(kept) == len(weights) else X[kept]
         kernel = scales.resolve(kernels.as_kernel(self.kernel), _distinct(scales.spread_rows(points, scales.SAMPLE)[:]))
@@ -224,17 +225,17 @@ class KernelKMeans(
         self.inertia_ = float(self.inertia_history_[-1])
         self.n_iter_ = found.n_steps
 
-    def _distances(self, X, diagonal) -> np.ndarray:
+    def _distances(self, X: RowsLike, diagonal) -> np.ndarray:
         own = conventions.own_values(self.kernel_, X, diagonal)
         distances2 = self._relative_distances2(X) + own[:, None]
         rounding = 32 * np.finfo(distances2.dtype).eps * (np.abs(own)[:, None] + self._norms2)
         return np.sqrt(np.where(distances2 > rounding, distances2, 0))
 
-    def _relative_distances2(self, X) -> np.ndarray:
+    def _relative_distances2(self, X: RowsLike) -> np.ndarray:
         """Squared distances to the centroids but for k(x, x), which is the same for all of them."""
         return self._norms2 - 2 * self.centroids_.inner(X).T
 
-    def _check(self, X, weights: np.ndarray) -> None:
+    def _check(self, X: RowsLike, weights: np.ndarray) -> None:
         conventions.check_flags(self, "copy_X")
         for name, value in (("n_clusters", self.n_clusters), ("n_init", self.n_init), ("max_iter", self.max_iter)):
             if not is_number(value) or value != int(value) or value < 1:
@@ -291,7 +292,7 @@ def sample_weights(sample_weight, n: int) -> np.ndarray:
     return weights
 
 
-def _distinct(X):
+def _distinct(X: RowsLike):
     """The rows without repetitions, so that a row given twice and a row of twice the weight give the same scale."""
     if sp.issparse(X):
         ends = zip(X.indptr, X.indptr[1:], strict=False)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
+from preimage._typing import Rows
 from preimage.gram import threads
 from preimage.gram.grid import Grid, guess
 from preimage.kernels import Kernel, Radial
@@ -22,7 +24,7 @@ COPIES = 8  # matrices of a tile's size that a kernel, also one made of several,
 Place = tuple[slice, slice]  # the rows and the columns of a tile
 
 
-def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
+def cross(kernel: Kernel, X: Rows, Y: Rows, out: np.ndarray | None = None) -> np.ndarray:
     """The kernel matrix between the rows of X and the rows of Y."""
     out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y)) if out is None else out
     right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
@@ -36,14 +38,14 @@ def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-def gram(kernel: Kernel, X) -> np.ndarray:
+def gram(kernel: Kernel, X: Rows) -> np.ndarray:
     """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
     out, points = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), PreparedRows.of(kernel, X)
     threads.parallel_map(lambda place: put(out, place, symmetric_tile(points, place)), upper_tiles(X))
     return out
 
 
-def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
+def multiply(kernel: Kernel, X: Rows, Y: Rows, V: np.ndarray) -> np.ndarray:
     """K(X, Y) @ V without storing K."""
     out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
     right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
@@ -57,14 +59,18 @@ def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
     return out
 
 
-def multiply_symmetric(kernel: Kernel, X, V: np.ndarray) -> np.ndarray:
+def multiply_symmetric(kernel: Kernel, X: Rows, V: np.ndarray) -> np.ndarray:
     """K(X, X) @ V without storing K, each off-diagonal tile computed once and used twice."""
     places, points = upper_tiles(X), PreparedRows.of(kernel, X)
     return multiply_tiles(places, lambda tile: symmetric_tile(points, places[tile]), V, value_dtype(X, X))
 
 
 def multiply_tiles(
-    places: list[Place], block: Callable[[int], np.ndarray], V: np.ndarray, dtype=float, n_shares: int | None = None
+    places: list[Place],
+    block: Callable[[int], np.ndarray],
+    V: np.ndarray,
+    dtype: DTypeLike = float,
+    n_shares: int | None = None,
 ) -> np.ndarray:
     """A symmetric matrix times a few columns, from its tiles on and above the diagonal, ``block(number)``.
 
@@ -119,7 +125,7 @@ class PreparedRows:
     slope: float = np.inf
 
     @classmethod
-    def of(cls, kernel: Kernel, X, other=None) -> PreparedRows:
+    def of(cls, kernel: Kernel, X: Rows, other: Rows | None = None) -> PreparedRows:
         """Rows with the origin moved to their centre, where the kernel is one of the distance and all rows are dense.
 
         The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
@@ -137,7 +143,7 @@ class PreparedRows:
         slope = -float(kernel.derivative(np.zeros(()))) * kernel.unit  # the steepest |dκ/du|: profiles are convex
         return cls(kernel, X, origin=origin, columns=columns, grid=grid, slope=slope).like(X)
 
-    def like(self, X) -> PreparedRows:
+    def like(self, X: Rows) -> PreparedRows:
         """Other rows with the same origin."""
         if self.origin is None or sp.issparse(X):
             return PreparedRows(self.kernel, X)
@@ -274,22 +280,22 @@ def row_blocks(n: int, row_bytes: float) -> Iterator[slice]:
     yield from slices(n, max(1, int(threads.working_bytes() / max(row_bytes, 1))))
 
 
-def tile_side(X, most: int | None = None) -> int:
+def tile_side(X: Rows, most: int | None = None) -> int:
     """Rows and columns of a tile: ``most``, or fewer if the memory budget is too small for a tile per thread.
 
     A tile of side s holds ``COPIES`` s² numbers, and of its rows and columns two copies, 4s × their width.
     """
     share = threads.working_bytes() / 8 / threads.n_threads()
-    width = X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
+    width = X.size / max(X.shape[0], 1)  # numbers stored per row
     affordable = (np.sqrt(4 * width**2 + COPIES * share) - 2 * width) / COPIES
     return max(16, min(most or TILE, int(affordable)))
 
 
-def upper_tiles(X) -> list[Place]:
+def upper_tiles(X: Rows) -> list[Place]:
     """Tiles on and above the diagonal of the kernel matrix of some rows: at least 21 of them, or of the common size.
 
-    They are up to twice as long as others, because a stored tile is used in the shape in which it was computed, and the
-    thin products of eigensolvers want long ones.
+    They are up to twice as long as others: stored tiles are used as they are, and the thin products of eigensolvers are
+    faster with long ones.
     """
     side = tile_side(X, most=int(np.clip(-(-X.shape[0] // 6), TILE, 2 * TILE)))
     blocks = slices(X.shape[0], side)
@@ -301,17 +307,17 @@ def fair_length(n: int) -> int:
     return max(1, min(TILE, -(-n // (2 * threads.n_threads()))))
 
 
-def floating(X):
+def floating(X: Rows) -> Any:
     """The same numbers, dense or sparse: single precision stays, all else becomes double precision."""
     return X.astype(floating_dtype(X.dtype), copy=False)
 
 
-def floating_dtype(dtype) -> np.dtype:
+def floating_dtype(dtype: DTypeLike) -> np.dtype:
     """The type in which numbers are given to kernels: single precision stays, all else becomes double precision."""
     return np.dtype(dtype) if dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
 
-def value_dtype(*matrices) -> np.dtype:
+def value_dtype(*matrices: Any) -> np.dtype:
     """The type of kernel values: that of the rows, or float64 where those are whole numbers."""
     kinds = [X.dtype for X in matrices if X.dtype.kind == "f"]
     return np.result_type(*kinds) if kinds else np.dtype(float)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from preimage._typing import Rows
 from preimage.gram import threads, tiles
 from preimage.kernels import Kernel
 
@@ -20,7 +22,7 @@ class Triangle:
     blocks: list[np.ndarray]
 
     @classmethod
-    def empty(cls, places: list[tiles.Place], dtype) -> Triangle:
+    def empty(cls, places: list[tiles.Place], dtype: DTypeLike) -> Triangle:
         """Tiles without values, in one block of memory."""
         shapes = [(rows.stop - rows.start, columns.stop - columns.start) for rows, columns in places]
         ends = np.cumsum([height * width for height, width in shapes])
@@ -49,7 +51,7 @@ class Triangle:
         return out
 
 
-def packed_gram(kernel: Kernel, X) -> Triangle:
+def packed_gram(kernel: Kernel, X: Rows) -> Triangle:
     """The kernel matrix of the rows of X."""
     out, points = Triangle.empty(tiles.upper_tiles(X), tiles.value_dtype(X, X)), tiles.PreparedRows.of(kernel, X)
     threads.parallel_map(lambda tile: tiles.symmetric_tile(points, *tile), zip(out.places, out.blocks, strict=True))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from preimage._typing import Rows
 from preimage.decomposition.explicit import Components
 from preimage.kernels.geometry import squared_distances
 
@@ -42,19 +43,19 @@ class InvertibleMap:
         """The factor of the features."""
         return self.activation.scale(len(self.offsets))
 
-    def arguments(self, X) -> np.ndarray:
+    def arguments(self, X: Rows) -> np.ndarray:
         """A = W(x − x̄) + b (eq. 2a)."""
         return (X - self.center) @ self.weights.T + self.offsets
 
-    def features(self, X) -> np.ndarray:
+    def features(self, X: Rows) -> np.ndarray:
         """σ(a), scaled (eq. 2b)."""
         return self.scale * self.activation(self.arguments(X))
 
-    def codes(self, X) -> np.ndarray:
+    def codes(self, X: Rows) -> np.ndarray:
         """Z = P(σ(a) − μ) (eq. 2c)."""
         return self.components.codes(self.features(X))
 
-    def filter(self, X) -> np.ndarray:
+    def filter(self, X: Rows) -> np.ndarray:
         """The three steps undone, with the bypass of the rows themselves (eq. 4a–c)."""
         arguments = self.arguments(X)
         codes = self.components.codes(self.scale * self.activation(arguments))
@@ -104,7 +105,7 @@ class AnchoredDecoder:
     regression: np.ndarray | None
 
     @classmethod
-    def of(cls, mapping: InvertibleMap, X) -> AnchoredDecoder:
+    def of(cls, mapping: InvertibleMap, X: Rows) -> AnchoredDecoder:
         """A decoder that knows the rows of X."""
         codes = mapping.codes(X)
         if not hasattr(mapping.activation, "quadrature"):

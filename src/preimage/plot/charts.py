@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from preimage._typing import RowsLike
 from preimage.plot.style import COLORS, GREY, grid_of_axes, one_axes
 
 
-def chart(monitor, X, axes=None, *, first: int = 1):
+def chart(monitor, X: RowsLike, axes=None, *, first: int = 1):
     """T² and SPE of a run over time, each with its limit, on logarithmic scales; rows with an alarm are marked.
 
     Where a constant sensor has moved SPE is infinite, and is drawn at the top.
@@ -43,7 +44,7 @@ def chart(monitor, X, axes=None, *, first: int = 1):
     return axes
 
 
-def contributions(monitor, X, row: int, ax=None, *, n_columns: int = 10):
+def contributions(monitor, X: RowsLike, row: int, ax=None, *, n_columns: int = 10):
     """What each sensor contributes to the statistics of one row of a run, the largest on top.
 
     Each bar shows the reading, and the expected one if all other sensors are right.

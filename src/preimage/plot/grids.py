@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from preimage._typing import RowsLike
 from preimage.plot.style import COLORS, GREY, LINES, grid_of_axes
 
 
@@ -133,7 +134,7 @@ def _axes_of(model, count: int, step: float | None) -> tuple[np.ndarray, np.ndar
     return model.mean_ + along, model.mean_ - along
 
 
-def _rows(name: str, X, d: int) -> np.ndarray:
+def _rows(name: str, X: RowsLike, d: int) -> np.ndarray:
     X = np.asarray(X)
     if X.ndim != 2 or X.shape[1] != d or not len(X):
         raise ValueError(f"{name!r} has the shape {X.shape}; rows of {d} numbers are to be drawn.")

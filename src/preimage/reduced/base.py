@@ -65,7 +65,7 @@ class Growth:
     the squared error falls by Σₖ cₖⱼ² with point j.
     """
 
-    def __init__(self, expansion: Expansion, n_points: int):
+    def __init__(self, expansion: Expansion, n_points: int) -> None:
         n, q = expansion.points.shape[0], len(expansion)
         self.kernel, self.X, self.W = expansion.kernel, expansion.points, expansion.weights.astype(float, copy=False)
         self.left = np.array(expansion.inner_points(), dtype=float)  # ⟨Ψₖ − Ψ̂ₖ, φ(xᵢ)⟩

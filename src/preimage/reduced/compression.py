@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -15,7 +16,7 @@ from preimage.reduced.base import ReducedSet
 from preimage.reduced.sets import reduced_set
 
 
-def compress(model: Decomposition, n_points: int, *, method="auto") -> tuple[Expanded, np.ndarray]:
+def compress(model: Decomposition, n_points: int, *, method: Any = "auto") -> tuple[Expanded, np.ndarray]:
     """A kernel PCA over ``n_points`` points, and the relative error for every size up to that.
 
     The mean φ̄ and the axes σₖVₖ, σₖ the standard deviation of the codes along them, are reduced together: their summed

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from preimage import eigen, kernels, preimages, progress
+from preimage._typing import RowsLike
 from preimage.eigen.mixed import Mixed
 from preimage.estimators import KernelPCA, conventions, inverse
 from preimage.estimators.fitting import Settings
@@ -85,7 +86,7 @@ class Selection:
 
 
 def select(
-    X,
+    X: RowsLike,
     *,
     estimator: KernelPCA | None = None,
     grid: dict[str, Sequence] | None = None,
@@ -224,7 +225,7 @@ def _rounds(shape: tuple[int, ...], n_candidates: int, keep: float) -> Iterator[
         yield int(np.ceil(n_rows * keep**remaining))
 
 
-def _split(X, noisy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _split(X: RowsLike, noisy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All rows, those that candidates are fitted on, and the validation rows in random order."""
     floats = [np.float64, np.float32]
     X = check_array(X, dtype=floats, ensure_min_samples=2 if noisy is not None else 8)

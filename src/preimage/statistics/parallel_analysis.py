@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from preimage._typing import RowsLike
 from preimage.gram import threads
 from preimage.gram.operators import gram_operator
 from preimage.kernels import Kernel, Precomputed, scales
@@ -47,7 +49,12 @@ class ParallelAnalysis:
 
 
 def parallel_analysis(
-    X, kernel: Kernel, *, n_permutations: int = 19, quantile: float = 0.95, random_state: int | np.random.Generator = 0
+    X: RowsLike,
+    kernel: Kernel,
+    *,
+    n_permutations: int = 19,
+    quantile: float = 0.95,
+    random_state: int | np.random.Generator = 0,
 ) -> ParallelAnalysis:
     """Leading components whose eigenvalues exceed a quantile of those of column-wise permuted data.
 
@@ -84,7 +91,7 @@ def parallel_analysis(
     return ParallelAnalysis(int(np.argmax(below)) if below.any() else len(observed), observed, thresholds)
 
 
-def permute_columns(X, rng: np.random.Generator):
+def permute_columns(X: RowsLike, rng: np.random.Generator) -> Any:
     """A copy whose columns are permuted independently of each other."""
     if not sp.issparse(X):
         return rng.permuted(X, axis=0)
@@ -96,7 +103,7 @@ def permute_columns(X, rng: np.random.Generator):
     return columns.tocsr()
 
 
-def _spectrum(kernel: Kernel, X) -> np.ndarray:
+def _spectrum(kernel: Kernel, X: RowsLike) -> np.ndarray:
     """All eigenvalues of the centred kernel matrix but the last, which centring makes 0; descending."""
     operator, _ = gram_operator(kernel, X, center=True, storage="square")
     with threads.single_threaded_blas():
@@ -104,7 +111,7 @@ def _spectrum(kernel: Kernel, X) -> np.ndarray:
     return values[:0:-1].astype(float)
 
 
-def _check(kernel: Kernel, X, n_permutations: int, quantile: float) -> None:
+def _check(kernel: Kernel, X: RowsLike, n_permutations: int, quantile: float) -> None:
     if isinstance(kernel, Precomputed):
         raise ValueError(
             "parallel analysis permutes the columns of the data, which a precomputed kernel matrix does not hold: give "

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from preimage._typing import Array, RowsLike
 from preimage.gram import tiles
 from preimage.kernels.base import positive
 
@@ -87,7 +88,7 @@ class Sure:
     step: float = 0.2
     verb = "denoise"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         positive("sigma", self.sigma)
         positive("step", self.step)
 
@@ -99,7 +100,7 @@ class Sure:
 
         return RiskQuery(np.concatenate([Y, Y + h * probe]), lambda answers: self.evaluate(Y, probe, answers))
 
-    def evaluate(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray, where: np.ndarray | bool = True):
+    def evaluate(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray, where: np.ndarray | bool = True) -> Array:
         """The risk of each row from what a map made of the rows Y and, after them, of the rows moved by h · probe.
 
         ``where`` leaves entries out; it must not depend on their own noise.
@@ -126,7 +127,7 @@ class Masked:
     fraction: float = 0.1
     verb = "impute"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 < self.fraction < 1:
             raise ValueError(f"the fraction of hidden entries must lie between 0 and 1, not {self.fraction!r}.")
 
@@ -143,7 +144,7 @@ class Masked:
         return RiskQuery(np.where(hidden, np.nan, Y), evaluate)
 
 
-def sure(function: Map, Y, sigma: float, *, step: float = 0.2, random_state: int = 0) -> RiskEstimate:
+def sure(function: Map, Y: RowsLike, sigma: float, *, step: float = 0.2, random_state: int = 0) -> RiskEstimate:
     """The mean squared error of ``function`` as a denoiser, from noisy rows alone.
 
     Parameters
@@ -160,12 +161,12 @@ def sure(function: Map, Y, sigma: float, *, step: float = 0.2, random_state: int
     return estimate(Sure(sigma, step), function, Y, random_state=random_state)
 
 
-def masked_error(function: Map, X, *, fraction: float = 0.1, random_state: int = 0) -> RiskEstimate:
+def masked_error(function: Map, X: RowsLike, *, fraction: float = 0.1, random_state: int = 0) -> RiskEstimate:
     """The mean squared error at hidden entries of a ``function`` that fills NaN entries."""
     return estimate(Masked(fraction), function, X, random_state=random_state)
 
 
-def estimate(risk: Risk, function: Map, Y, *, random_state: int = 0) -> RiskEstimate:
+def estimate(risk: Risk, function: Map, Y: RowsLike, *, random_state: int = 0) -> RiskEstimate:
     """A risk of any kind, batch by batch."""
     Y, rng = _rows(Y), np.random.default_rng(random_state)
     parts = []
@@ -179,7 +180,7 @@ def _batches(Y: np.ndarray) -> Iterator[slice]:
     return tiles.row_blocks(len(Y), 8 * Y.itemsize * Y.shape[1])
 
 
-def _rows(Y) -> np.ndarray:
+def _rows(Y: RowsLike) -> np.ndarray:
     Y = np.asarray(Y)
     if Y.ndim != 2 or not Y.size or Y.dtype.kind not in "fiub":
         raise ValueError("a risk is taken over the rows of a matrix of real numbers.")

@@ -11,6 +11,7 @@ Three estimates, for different kinds of data:
 
 from __future__ import annotations
 
+from preimage._typing import RowsLike
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.statistics.noise_level.differences import from_differences, from_flat_patches
 from preimage.statistics.noise_level.level import NoiseLevel, checked_rows
@@ -19,7 +20,7 @@ from preimage.statistics.noise_level.spectrum import MOST_COLUMNS, from_spectrum
 __all__ = ["MOST_COLUMNS", "NoiseLevel", "from_differences", "from_flat_patches", "from_spectrum", "noise_level"]
 
 
-def noise_level(X, shape: tuple[int, ...] | None = None, *, random_state: int = 0) -> NoiseLevel:
+def noise_level(X: RowsLike, shape: tuple[int, ...] | None = None, *, random_state: int = 0) -> NoiseLevel:
     """The noise level of the rows of X; a :class:`NoiseLevelWarning` says if the estimate is doubtful.
 
     Parameters

@@ -6,6 +6,7 @@ from math import comb
 
 import numpy as np
 
+from preimage._typing import RowsLike
 from preimage.statistics.noise_level.level import FLOOR, NoiseLevel, checked_rows
 
 MOST_DIFFERENCES = 2_000_000
@@ -13,7 +14,7 @@ FLAT = 1.02  # positions are flat up to this energy, relative to the lowest twen
 PRECISION = 0.015  # the relative standard error at which differences trade bias for variance
 
 
-def from_differences(X, shape: tuple[int, ...], *, random_state: int = 0) -> NoiseLevel:
+def from_differences(X: RowsLike, shape: tuple[int, ...], *, random_state: int = 0) -> NoiseLevel:
     """σ from differences of neighbours where the rows are flat.
 
     The differences r of an image (mixed, of first order along both axes) or a signal (of second order), scaled to the
@@ -44,7 +45,7 @@ def from_differences(X, shape: tuple[int, ...], *, random_state: int = 0) -> Noi
     return NoiseLevel(sigma, sigma * (1 - error), sigma * (1 + error), "differences", doubt)
 
 
-def from_flat_patches(X, shape: tuple[int, ...]) -> NoiseLevel:
+def from_flat_patches(X: RowsLike, shape: tuple[int, ...]) -> NoiseLevel:
     """σ from patches of one image or signal, by differences within small blocks of the flattest of them.
 
     A patch is cut into blocks of 2 × 2 points (3 along a signal). The means of the blocks show how flat it is, and

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preimage._typing import RowsLike
+
 FLOOR = 0.2  # the share of directions, or of patches, that is taken to be free of signal
 
 
@@ -37,7 +39,7 @@ class NoiseLevel:
         return not self.doubt
 
 
-def checked_rows(X) -> np.ndarray:
+def checked_rows(X: RowsLike) -> np.ndarray:
     """Rows in double precision; refuses anything but a matrix of finite numbers."""
     X = np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "fiub":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from preimage._typing import RowsLike
 from preimage.statistics.noise_level.level import FLOOR, NoiseLevel, checked_rows
 
 ROUNDS, DRAWS = 8, 4  # of matching the simulated spectrum
@@ -13,7 +14,7 @@ EDGE = 2.02  # the 99 % point of the Tracy–Widom law (β = 1)
 MOST_ROWS, MOST_COLUMNS = 20_000, 512  # larger matrices are sampled: this many numbers fix σ to a fraction of 1 %
 
 
-def from_spectrum(X, *, random_state: int = 0) -> NoiseLevel:
+def from_spectrum(X: RowsLike, *, random_state: int = 0) -> NoiseLevel:
     """σ² as the floor of the population spectrum of the covariance.
 
     With few rows the sample spectrum is spread (Marchenko & Pastur 1967), and signal too weak to stand out of the

@@ -16,7 +16,7 @@ LIMITS = ("cross", "kde", "split", "training")
 @click.argument("normal")
 @click.argument("new", required=False)
 @click.option("-o", "--output", metavar="OUTPUT", help="Where to list alarms, as CSV; else standard output.")
-@click.option("--save", metavar="MODEL", help="Keep what was learned from NORMAL in a model file.")
+@click.option("--save", metavar="MODEL", help="Keep what was fitted_monitor from NORMAL in a model file.")
 @click.option("--report", metavar="PAGE", help="Write a page, .html, with charts, alarms and sensors.")
 @click.option("--alpha", type=float, default=0.01, show_default=True, help="The rate of false alarms.")
 @click.option("--kernel", type=KERNEL, help="linear or gaussian; else the one that finds more of planted faults.")
@@ -43,7 +43,7 @@ def command(
 
         tail -f log.csv | preimage monitor model.npz -
     """
-    from preimage.cli.monitor_job import fitted_monitor, monitor_file, monitor_lines
+    from preimage.cli.alarms import fitted_monitor, monitor_file, monitor_lines
 
     _check(new, output, save, report, as_json)
     model = fitted_monitor(normal, save, lambda: _template(**settings), settings=_typed(), force=force)

@@ -1,4 +1,4 @@
-"""Limits from normal rows, the usual values of the statistics, and the rate of false alarms."""
+"""Calibration on normal rows: limits, the usual size of the statistics, and the rate of false alarms."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from preimage.monitoring.limits import (
     average_run_length,
     moment_limits,
 )
-from preimage.monitoring.process import Fit, ProcessModel, cross_fitted
+from preimage.monitoring.process_model import Fit, ProcessModel, cross_fitted
 
 __all__ = ["Calibration", "calibrate", "standardised"]
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Reference values for the statistics of a process.
+    """What new statistics are compared with.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Calibration:
     scales : array of shape (2,)
         The classical limits, which make T² and SPE comparable where they are added.
     run_length : float
-        Normal rows from one false alarm to the next.
+        Average number of normal rows from one false alarm to the next.
     """
 
     reference: Reference
@@ -43,7 +43,7 @@ class Calibration:
 
 
 def calibrate(rule: LimitRule, process: ProcessModel, fit: Fit, X: np.ndarray, alpha: float) -> Calibration:
-    """From normal rows in time order; ``fit`` makes the models that leave rows out."""
+    """Calibrate on normal rows in time order; ``fit`` refits the model to part of them."""
     balance, values = _normal_statistics(rule, process, fit, X)
     scales, usual = moment_limits(balance, alpha), _usual(balance)
     if process.memory.sums:
@@ -61,7 +61,7 @@ def standardised(values: np.ndarray, usual: np.ndarray) -> np.ndarray:
 def _normal_statistics(
     rule: LimitRule, process: ProcessModel, fit: Fit, X: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Statistics of rows that make T² and SPE comparable, and of those that set the limits."""
+    """Statistics of the rows that make T² and SPE comparable, and of the rows that set the limits."""
     if isinstance(rule, Cross):
         values = cross_fitted(fit, X, rule.n_blocks, process.lags, process.memory)
         return values, values

@@ -1,4 +1,4 @@
-"""Which sensor it was: how much of a statistic goes away when one sensor alone is set right."""
+"""Contributions of the sensors: by how much a statistic falls when one sensor alone is corrected."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 
 from preimage import progress
 from preimage.kernels.scales import spread_rows
-from preimage.monitoring.process import ProcessModel
+from preimage.monitoring.process_model import ProcessModel
 from preimage.monitoring.t2_spe import derivatives
 
 __all__ = ["Corrections", "correct", "sensitivities"]
 
-PLACES = 9  # values of a sensor, spread over its normal range, at which the search begins
-STEPS = 2  # parabolas that refine the best of them; one is exact for a quadratic, as with the linear kernel
-ROWS = 2000  # normal rows that tell the range of a sensor
+PLACES = 9  # readings over the normal range of a sensor at which the search begins
+STEPS = 2  # parabolas that refine the best of them; one is exact for the linear kernel
+ROWS = 2000  # normal rows that give the range of a sensor
 
 
 class Corrections(NamedTuple):
-    """What setting each sensor right by itself would do to each row; shape (rows, d)."""
+    """The effect of correcting each sensor by itself, for every row; shape (rows, d)."""
 
     contributions: np.ndarray
     """By how much the statistic would fall."""
     expected: np.ndarray
-    """The scaled reading at which it would be least, with all other sensors believed."""
+    """The scaled reading that minimises it, with all other sensors as they are."""
 
 
 def sensitivities(process: ProcessModel, features: np.ndarray, weights: np.ndarray) -> np.ndarray:

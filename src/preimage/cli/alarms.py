@@ -98,7 +98,7 @@ def fitted_monitor(
 def monitor_file(
     model: FittedMonitor, new: str, output: str | None, report: str | None, *, force: bool
 ) -> CommandResult:
-    """Score the rows of a file, and write the list and the page."""
+    """ProcessModel the rows of a file, and write the list and the page."""
     known = getattr(model.monitor, "feature_names_in_", None)
     data = io.read(new, io.Reading(expected=None if known is None else tuple(map(str, known))))
     check_width(model.monitor, data)
@@ -121,7 +121,7 @@ def monitor_file(
 
 
 def monitor_lines(model: FittedMonitor, output: str | None, *, force: bool) -> None:
-    """Score lines of standard input as they come; what was listed stays listed, whatever ends it."""
+    """ProcessModel lines of standard input as they come; what was listed stays listed, whatever ends it."""
     monitor, run = model.monitor, model.monitor.stream()
     lines = delimited.rows_as_they_come(sys.stdin, monitor.n_features_in_)
     with _lines(output, force=force) as file:

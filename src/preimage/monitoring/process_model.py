@@ -1,4 +1,4 @@
-"""The model of a process in its normal state: from rows in time order to T² and SPE."""
+"""A fitted model with its scaling: from rows in time order to T² and SPE."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Fit = Callable[[np.ndarray], Any]  # from rows to a fitted KernelPCA
 
 @dataclass(frozen=True, eq=False)
 class ProcessModel:
-    """Kernel PCA of the normal rows, with their scaling, lags and memory.
+    """Maps rows to statistics.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class ProcessModel:
 
     @classmethod
     def of(cls, fit: Fit, X: np.ndarray, rows: np.ndarray, lags: int, memory: Memory) -> ProcessModel:
-        """Scaled by and fitted on some of the rows of a run."""
+        """Fit on some of the rows of a run, which also set the scaling."""
         scaling = Scaling.of(X[rows])
         features = Window(X.shape[1], lags, memory).extend(scaling.apply(X))[rows[rows >= lags]]
         model = fit(np.ascontiguousarray(features))
@@ -62,11 +62,11 @@ class ProcessModel:
 
 
 def cross_fitted(fit: Fit, X: np.ndarray, n_blocks: int, lags: int, memory: Memory) -> np.ndarray:
-    """Statistics of the rows of a run, each by a model that was fitted without it, in time order, from row ``lags`` on.
+    """Statistics of the rows of a run, each by a model that has not seen it, in time order, from row ``lags`` on.
 
-    They are corrected for the fewer rows of these models. With s(m) the statistics by models of m rows, log s is
-    nearly a straight line in 1/m, and known row by row at m = n(1 − 1/K) and, with half as many blocks, n(1 − 2/K); the
-    line is followed to m = n.
+    They are corrected for the smaller training sets. With s(m) the statistics by models of m rows, log s is nearly
+    linear in 1/m; it is known at m = n(1 − 1/K) and, with half as many blocks, at n(1 − 2/K), and extrapolated to
+    m = n.
     """
     n_blocks = max(2, min(n_blocks, len(X) // (2 * (lags + memory.span + 1))))
     found = _left_out(fit, X, n_blocks, lags, memory)

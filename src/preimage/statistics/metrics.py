@@ -21,9 +21,9 @@ def rmse(clean: RowsLike, denoised: RowsLike) -> float:
 
 @np.errstate(divide="ignore")  # without an error the ratio is infinite
 def snr(clean: RowsLike, denoised: RowsLike) -> np.ndarray:
-    """Signal-to-noise ratio 10 log₁₀(‖x‖² / ‖x − x̂‖²) in dB, one per row."""
+    """Signal-to-noise ratio 10 log₁₀(‖x‖² / ‖x − x̂‖²) in dB, one per row, or of one signal."""
     clean = np.asarray(clean, dtype=float)
-    return 10 * np.log10(np.square(clean).sum(axis=1) / np.square(clean - denoised).sum(axis=1))
+    return 10 * np.log10(np.square(clean).sum(axis=-1) / np.square(clean - denoised).sum(axis=-1))
 
 
 @np.errstate(divide="ignore")

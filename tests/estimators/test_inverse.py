@@ -1,4 +1,4 @@
-"""KernelPCA's pre-images: decoding, denoising, imputation, outliers, pictures of eigenvectors."""
+"""KernelPCA's way back: decoding, denoising, gaps, outliers, pictures of eigenvectors."""
 
 import pickle
 import tracemalloc
@@ -24,7 +24,7 @@ from preimage.preimages import (
     Nearest,
     OneStep,
 )
-from preimage.preimages.imputation import GaussianModel
+from preimage.preimages.gaps import GaussianModel
 from preimage.statistics import metrics
 
 METHODS = [FixedPoint(), Gradient(), Distance(), Learned(), Conformal(), OneStep(), ConvexCombination(), Nearest()]

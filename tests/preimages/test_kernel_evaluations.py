@@ -1,4 +1,4 @@
-"""How many kernel values pre-images take: what costs n² of them is computed once."""
+"""How many kernel values the way back takes: what costs n² of them is computed once."""
 
 from dataclasses import dataclass
 from threading import Lock
@@ -19,7 +19,7 @@ from preimage.preimages import (
     Nearest,
     OneStep,
 )
-from preimage.preimages.imputation import GaussianModel
+from preimage.preimages.gaps import GaussianModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::preimage.exceptions.ConvergenceWarning")
 ITERATED = [FixedPoint(), FixedPoint(max_iter=2), Gradient()]

@@ -246,7 +246,7 @@ def shown_progress(*, beside_rows: bool = False) -> Iterator[None]:
 
 
 class _Bar:
-    """A listener to the library's progress that draws a line a stage."""
+    """A listener to the library's progress that draws one line per stage."""
 
     def __init__(self) -> None:
         from time import monotonic

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
 @click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
 @click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA of so many components.")
-@click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this way back.")
+@click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this pre-image method.")
 @click.option(
     "--effort",
     type=click.Choice(["quick", "standard", "best"]),

@@ -38,7 +38,7 @@ LANDMARKS = 1000
     show_default=True,
     help=f"auto takes {LANDMARKS} landmarks for more than {EXACT} rows.",
 )
-@click.option("--preimage", type=METHOD, default="auto", show_default=True, help="The way back, such as learned.")
+@click.option("--preimage", type=METHOD, default="auto", show_default=True, help="Such as learned.")
 @table_options
 @scheduler_option
 @seed_option

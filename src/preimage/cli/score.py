@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def command(
     model: str, input: str, output: str, reading: Reading, scheduler: str | None, force: bool, as_json: bool
 ) -> CommandResult:
-    """One number a row of INPUT: minus its squared distance to the subspace of the model in the file MODEL.
+    """One number per row of INPUT: minus its squared distance to the subspace of the model in the file MODEL.
 
     The lower, the less a row is like those that the model was fitted on.
     """

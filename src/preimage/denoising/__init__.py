@@ -1,4 +1,4 @@
-"""Denoising by stages of kernel features with a learned way back, and, of one picture alone, by similar patches."""
+"""Denoising by stages of kernel features with a learned inverse map, and, of one picture alone, by similar patches."""
 
 from preimage.denoising.chroma import CoarseColours
 from preimage.denoising.impulses import filled, lost

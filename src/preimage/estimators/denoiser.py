@@ -49,7 +49,7 @@ HEAVY_TAILS = 1.0  # excess kurtosis of what was removed, from which it is no Ga
 class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.NestedParameters):
     """Noise removed from rows, images and signals, with clean examples or without any.
 
-    Stages of kernel features with a learned way back, see :mod:`preimage.denoising`. Without clean examples they are
+    Stages of kernel features with a learned inverse map, see :mod:`preimage.denoising`. Without clean examples they are
     learned by Stein's identity, which needs Gaussian noise and its σ; with clean examples from corrupted copies of
     them. What there is to choose, ridges and the number of levels, is chosen by the error on rows set aside: the true
     one with clean examples, Stein's unbiased estimate of it without.

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from preimage import preimages
-from preimage._typing import Array, Rows, RowsLike
+from preimage._typing import Array, Rows
 from preimage.decomposition import Decomposition
 from preimage.estimators import conventions
 from preimage.exceptions import NothingFilteredWarning, warn
@@ -18,7 +18,7 @@ from preimage.kernels.base import positive
 from preimage.kernels.scales import spread_rows
 from preimage.preimages import Preimages
 from preimage.preimages.base import dense_rows, refuse_precomputed
-from preimage.preimages.imputation import Imputation, damp_outliers
+from preimage.preimages.gaps import Imputation, damp_outliers
 
 
 class InverseMixin:
@@ -35,7 +35,7 @@ class InverseMixin:
     _rows: Callable[[Any], Any]
 
     @conventions.also_distributed
-    def inverse_transform(self, X: RowsLike):
+    def inverse_transform(self, X):
         """Points of input space for rows X of codes.
 
         Only the codes are used, no inputs. ``find_preimages(codes=X)`` returns diagnostics as well.
@@ -43,7 +43,7 @@ class InverseMixin:
         return self._decode(X, "X").points
 
     @conventions.also_distributed
-    def denoise(self, X: RowsLike, *, outlier_scale=None, n_rounds=10):
+    def denoise(self, X, *, outlier_scale=None, n_rounds=10):
         """The rows of X projected onto the subspace, and the pre-images of the projections.
 
         Iterative methods start at the noisy rows themselves. ``find_preimages(X)`` returns diagnostics as well.
@@ -52,15 +52,15 @@ class InverseMixin:
         ----------
         X : array of shape (rows, d)
         outlier_scale : float, "auto" or None
-            Damp entries that miss the reconstruction by much more than this: gross outliers, which would distort
-            the whole row; "auto" takes three times the misfit of the training rows. None trusts all.
+            Damp entries that miss the reconstruction by much more than this: gross outliers, which would pull the
+            whole row along; "auto" takes three times the misfit of the training rows. None trusts all.
         n_rounds : int
             Rounds of damping.
         """
         return self._denoise(X, outlier_scale, n_rounds).points
 
     @conventions.keeps_n_jobs
-    def find_preimages(self, X: RowsLike = None, *, codes=None, outlier_scale=None, n_rounds=10) -> Preimages:
+    def find_preimages(self, X=None, *, codes=None, outlier_scale=None, n_rounds=10) -> Preimages:
         """The results of ``denoise(X)``, or ``inverse_transform(codes)``, with diagnostics.
 
         Parameters
@@ -82,13 +82,13 @@ class InverseMixin:
         return self._denoise(X, outlier_scale, n_rounds) if codes is None else self._decode(codes, "codes")
 
     @conventions.also_distributed
-    def impute(self, X: RowsLike, *, n_rounds=5):
+    def impute(self, X, *, n_rounds=5):
         """The rows of X with their NaN entries filled; observed entries stay as they are.
 
-        Missing values are filled by the conditional mean of a Gaussian model of the training rows, and then
-        ``n_rounds`` times by the pre-image of the projection. With ``preimage="auto"`` the answer is a weighted mean of
-        the Gaussian model's, :class:`Learned`'s and :class:`Distance`'s; the weights, which may be 0, have the least
-        error at hidden entries of held-out training rows. They are found when ``impute`` is first called.
+        Gaps are filled by the conditional mean of a Gaussian model of the training rows, and then ``n_rounds`` times by
+        the pre-image of the projection. With ``preimage="auto"`` the answer is a weighted mean of the Gaussian model's,
+        :class:`Learned`'s and :class:`Distance`'s; the weights, which may be 0, have the least error at hidden entries
+        of held-out training rows. They are found when ``impute`` is first called.
         """
         check_is_fitted(self)
         kernel = self.decomposition_.kernel
@@ -137,7 +137,7 @@ class InverseMixin:
         refuse_precomputed(self.decomposition_.kernel, "basis_projections")
         return self.decomposition_.products(np.eye(self.n_features_in_, dtype=self.decomposition_.dtype))[0].T
 
-    def _denoise(self, X: RowsLike, outlier_scale, n_rounds: int) -> Preimages:
+    def _denoise(self, X, outlier_scale, n_rounds: int) -> Preimages:
         X = self._rows(X)
         warn_if_nothing_is_filtered(self.decomposition_)
         if outlier_scale is not None:

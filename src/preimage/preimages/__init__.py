@@ -111,7 +111,7 @@ def method_for(method: Any, kernel: Kernel, task: str) -> PreimageMethod:
 
 
 def imputers(kernel: Kernel) -> tuple[PreimageMethod, ...]:
-    """The methods that ``"auto"`` combines to impute; :class:`imputation.Imputation` finds their weights."""
+    """The methods that ``"auto"`` combines to fill gaps; :class:`gaps.Imputation` finds their weights."""
     return (Learned(), Distance() if knows(kernel, "profile", "inverse") else Nearest())
 
 
@@ -132,7 +132,7 @@ def find_preimage(
         Seed of methods that use random numbers.
     """
     chosen = _choose_for(expansion) if is_automatic(method) else as_preimage_method(method)
-    check_needs(chosen, expansion.provides - {"codes"})  # which are useless without their model
+    check_needs(chosen, expansion.provides - {"codes"})  # which are worth nothing without their model
     chosen.check(expansion.kernel)
     inverse_map = chosen.prepare(expansion, np.random.default_rng(random_state))
     return find_in_batches(inverse_map, expansion, None if starts is None else dense_rows(starts))

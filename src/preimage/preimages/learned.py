@@ -96,14 +96,14 @@ class _LearnedMap:
     mean: Array
     ridge: float
     error: float  # leave-one-out mean squared error of an entry
-    box: Box = OPEN  # bounds of the answers
+    box: Box = OPEN  # where answers can be
 
     def __call__(self, targets: Any, starts: Array | None = None) -> Preimages:
         points = self.values(targets.codes)
         return closed_form(targets, self.box.hold(points, starts))
 
     def values(self, codes: Array) -> Array:
-        """The regression at these codes."""
+        """What the regression makes of codes."""
         values: Array = self.mean + tiles.multiply(self.kernel, codes, self.landmarks, self.weights)
         return values
 

@@ -27,17 +27,17 @@ from preimage.preimages.base import InverseMap, PreimageMethod, dense_rows, find
 from preimage.preimages.bounds import principal_axes
 from preimage.preimages.convex import minimise_on_simplex
 
-SAMPLE = 600  # training rows whose entries are hidden to find the weights of the methods
+SAMPLE = 600  # training rows whose entries are hidden to weigh the methods
 FOLDS = 3
 RATES = (0.1, 0.3, 0.5)  # shares of a row that are hidden
 SHARES = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9)  # of a column's mean variance: noise of the Gaussian model
-FACTORS = 256  # most factors of the Gaussian model that fills missing values first
+FACTORS = 256  # at most so many factors in the Gaussian model that fills gaps first
 EARLIER = (ConvergenceWarning,)  # only the last round's failures matter
 Filler: TypeAlias = Callable[[Array], Array]
 
 
 def damp_outliers(project: Filler, X: Array, scale: float, n_rounds: int) -> Array:
-    """Replace gross outliers in the rows step by step; entries that the subspace explains stay.
+    """Rows whose gross outliers are replaced step by step; what the subspace explains stays.
 
     While a row is far from its answer, its own median misfit serves as the scale, so that some of it is always trusted.
     """
@@ -54,7 +54,7 @@ def damp_outliers(project: Filler, X: Array, scale: float, n_rounds: int) -> Arr
 
 @dataclass(frozen=True)
 class Imputation:
-    """Fill missing values by a Gaussian model of the training rows and rounds of one or more pre-image methods.
+    """Fill gaps by a Gaussian model of the training rows, and by rounds of one or more pre-image methods.
 
     The answer is a weighted mean of theirs. Where there is only one method it has all the weight. Where there are more,
     entries of training rows are hidden, filled by models that were fitted without those rows, and the weights wₘ ≥ 0,
@@ -136,7 +136,7 @@ class _ImputationMap:
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """Missing values filled by a Gaussian model, then by rounds of a prepared method; known entries are kept."""
+    """Gaps filled at first by a Gaussian model, then by rounds of a prepared method; known entries are put back."""
 
     first: GaussianModel
     model: Decomposition
@@ -176,7 +176,7 @@ class GaussianModel:
     def _of(cls, mean: Array, variances: Array, axes: Array, share: float) -> GaussianModel:
         """Loadings W = V(Λ − σ²)^½, σ² the mean of the variances left out, and at least a share of a column's.
 
-        σ² is not less than the least variance either: this changes only the condition of the linear system.
+        Nor is σ² less than the least variance, which changes nothing, but for the condition of what is solved.
         """
         kept, rest = variances[:FACTORS], variances[FACTORS:]
         left_out = rest.sum() / (len(mean) - FACTORS) if len(rest) else 0.0

@@ -7,7 +7,7 @@ from preimage import KernelPCA, decomposition
 from preimage.kernels import Gaussian
 from preimage.preimages import Distance, Learned
 from preimage.preimages.bounds import principal_axes
-from preimage.preimages.imputation import RATES, GaussianModel, Imputation, Rounds, _best_mixture
+from preimage.preimages.gaps import RATES, GaussianModel, Imputation, Rounds, _best_mixture
 
 
 def table(n=300, d=6, seed=0):

@@ -12,7 +12,7 @@ import pytest
 import preimage
 from console import ENVIRONMENT, PREIMAGE, call, good, put
 from preimage import KernelPCA, Monitor
-from preimage.io import delimited
+from preimage.io.log import Layout, lines_as_they_arrive
 
 NAMES = tuple("abcdefgh")
 LEARN = ("--kernel", "linear", "--components", "3", "--alpha", "0.05")
@@ -72,7 +72,7 @@ def test_no_alarm_is_no_error(files, tmp_path):
 
 
 @pytest.mark.parametrize("memory", [(), ("--memory", "ewma:0.3", "--lags", "1"), ("--memory", "cusum")])
-def test_lines_are_scored_as_the_file_is(files, tmp_path, memory):
+def test_lines_raise_the_alarms_of_the_file(files, tmp_path, memory):
     normal, new, _ = files
     told = good("monitor", normal, "--save", tmp_path / "model.npz", *LEARN, *memory).output
     assert "Linear(), 3 components, false-alarm rate 0.05" in told
@@ -108,7 +108,7 @@ def test_a_page_shows_the_run(files, tmp_path):
     normal, new, _ = files
     good("monitor", normal, new, "-o", tmp_path / "alarms.csv", "--report", tmp_path / "page.html", *LEARN)
     page = (tmp_path / "page.html").read_text()
-    for words in ("The run", "Alarms", "Which sensor", "How the limits were set", "data:image/png", ">e<"):
+    for words in ("The run", "Alarms", "Which sensor", "Limits", "data:image/png", ">e<"):
         assert words in page
 
 
@@ -116,14 +116,14 @@ def test_a_page_shows_the_run(files, tmp_path):
     ("arguments", "message"),
     [
         (("normal.csv",), "name the rows to monitor"),
-        (("normal.csv", "-", "--report", "page.html"), "a page needs a run that ends"),
+        (("normal.csv", "-", "--report", "page.html"), "a page needs a complete run"),
         (("normal.csv", "narrow.csv"), "has 2 columns, and the model was fitted on 8"),
-        (("other.npz", "new.csv", "--seed", "1"), "is fitted already"),
+        (("other.npz", "new.csv", "--seed", "1"), "is already fitted"),
         (("normal.csv", "new.csv", "--memory", "long"), "is no memory"),
         (("normal.csv", "new.csv", "--alpha", "2"), "alpha must lie between 0 and 1"),
         (("normal.csv", "missing.csv"), "does not exist"),
         (("normal.csv", "new.csv", "--json"), "would both go to standard output"),
-        (("model.npz", "new.csv", "--lags", "1"), "is fitted already, so that --lags"),
+        (("model.npz", "new.csv", "--lags", "1"), "is already fitted, and --lags"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_sentence(files, tmp_path, monkeypatch, arguments, message):
@@ -160,12 +160,47 @@ def test_alarms_come_out_while_the_input_is_open(files, tmp_path):
         assert process.wait(60) == 0
 
 
-def test_a_header_in_any_delimiter_is_passed_over():
+def test_a_header_in_any_delimiter_is_no_row():
     for mark in (",", ";", "\t", " "):
         text = "\ufeff" + mark.join(["x", "y"]) + "\n" + mark.join(["1", "2"]) + "\n\n" + mark.join(["3", "nan"]) + "\n"
-        found = list(delimited.rows_as_they_come(StringIO(text), 2))
+        found = [line.row for line in lines_as_they_arrive(StringIO(text), Layout(("x0", "x1"), (0, 1)))]
         np.testing.assert_array_equal(found, [[1, 2], [3, np.nan]])
-    assert [row is None for row in delimited.rows_as_they_come(StringIO("1,2\n1\n"), 2)] == [False, True]
+
+
+LOG = Layout(("time", "a", "unit", "b"), (1, 3))
+
+
+def log_lines(text, **settings):
+    return list(lines_as_they_arrive(StringIO(text), LOG, **settings))
+
+
+def test_lines_without_a_header_have_the_columns_of_the_model():
+    (line,) = log_lines("2026-03-01 10:00,1.5,bar,2\n")
+    np.testing.assert_array_equal(line.row, [1.5, 2])
+    assert line.carried == ("2026-03-01 10:00", "bar")
+
+
+def test_a_header_at_any_place_says_where_the_columns_are():
+    first, second = log_lines("t1,1,bar,2\nb,other,time,a\n4,9,t2,3\n")
+    np.testing.assert_array_equal([first.row, second.row], [[1, 2], [3, 4]])
+    assert (first.carried, second.carried) == (("t1", "bar"), ("t2", ""))
+
+
+def test_a_header_without_a_column_of_the_model_is_refused():
+    with pytest.raises(ValueError, match="standard input has no column 'b'"):
+        log_lines("time,a,unit,c\n")
+
+
+def test_cells_in_quotes_decimal_commas_and_marks_of_missing_numbers_are_read():
+    assert log_lines('"10:00, Monday",1,bar,2\n')[0].carried == ("10:00, Monday", "bar")
+    np.testing.assert_array_equal(log_lines("t;1,5;bar;-2,25\n")[0].row, [1.5, -2.25])
+    np.testing.assert_array_equal(log_lines("t,BAD,bar,2\n", missing=("bad",))[0].row, [np.nan, 2])
+
+
+def test_lines_that_are_no_rows_say_what_is_wrong():
+    short, wrong = log_lines("t,1,bar,2\n1,2\nt,1,bar,ERR\n")[1:]
+    assert (short.row, short.wrong, short.carried) == (None, None, ("", ""))
+    assert (wrong.row, wrong.wrong, wrong.carried) == (None, 1, ("t", "bar"))
 
 
 FLAT = """

@@ -309,7 +309,7 @@ def watched():
 
 def test_a_chart_shows_both_statistics_their_limits_and_the_alarms(watched):
     monitor, new = watched
-    drawn = plot.chart(monitor, new, axes(2, 1), first=1)
+    drawn = plot.chart(monitor, new, axes(2, 1))
     found, limits = monitor.statistics(new), monitor.limits_
     for ax, values, limit in zip(drawn, found, limits, strict=True):
         curve, alarms, line = ax.lines

@@ -1,28 +1,24 @@
-"""What ``preimage monitor`` does: fit, score rows in blocks or line by line, and list alarms."""
+"""Alarms of a run: found in rows with the sensor that explains each, listed as CSV or JSON, and summarised."""
 
 from __future__ import annotations
 
 import csv
+import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
-from preimage import Monitor, io, progress
-from preimage.cli.apply import check_width, load_model
-from preimage.cli.common import CommandResult, counted
-from preimage.exceptions import ModelFileError
-from preimage.io import delimited, models
+from preimage import Monitor
 from preimage.io.atomic import written
 
-HEADER = ("row", "alarm", "T2", "SPE", "p_value", "sensor", "contribution", "reading", "expected")
-BLOCK = 1000  # rows of a file that are scored at once
-ENOUGH = 20  # alarms in words and in JSON
+__all__ = ["Alarm", "Write", "alarms_of", "json_number", "growing_list", "complete_list", "summary", "unreadable"]
+
+ENOUGH = 20  # alarms in a summary
 
 
 class Alarm(NamedTuple):
@@ -30,7 +26,7 @@ class Alarm(NamedTuple):
 
     row: int
     alarm: str
-    """T2, SPE, both, constant (a sensor that never moved does), missing or unreadable."""
+    """T2, SPE, both, constant (a constant sensor has changed), missing or unreadable."""
     T2: float | None = None
     SPE: float | None = None
     p_value: float | None = None
@@ -38,148 +34,49 @@ class Alarm(NamedTuple):
     contribution: float | None = None
     reading: float | None = None
     expected: float | None = None
+    carried: tuple[str, ...] = ()
+    """The cells of the row that are no readings, such as its time."""
 
 
-@dataclass(frozen=True)
-class FittedMonitor:
-    """A fitted monitor, and the file that it came from."""
-
-    name: str
-    monitor: Monitor
-    from_file: bool = False
-
-    def facts(self) -> dict[str, Any]:
-        """For a program."""
-        model, limits = self.monitor.model_, self.monitor.limits_
-        return {
-            "normal": self.name,
-            "model": self.from_file,
-            "alpha": self.monitor.alpha,
-            "kernel": repr(model.kernel_),
-            "components": int(model.n_components_),
-            "lags": self.monitor.lags,
-            "limit_T2": float(limits.T2),
-            "limit_SPE": float(limits.SPE),
-            "average_run_length": _finite(self.monitor.run_length_),
-        }
-
-    def words(self) -> str:
-        """For a person."""
-        model = self.monitor.model_
-        return (
-            f"{model.kernel_!r}, {counted(model.n_components_, 'component')}, false-alarm rate {self.monitor.alpha:g}"
-        )
+Write = Callable[[Alarm], None]
 
 
-def fitted_monitor(
-    normal: str, save: str | None, make: Callable[[], Monitor], *, settings: list[str], force: bool
-) -> FittedMonitor:
-    """The monitor of a model file, or one fitted on the rows of a table and kept where it shall be.
-
-    ``settings`` of a fit are refused where the fit is done.
-    """
-    if _is_model(normal):
-        if settings:
-            raise ValueError(
-                f"{normal} is fitted already, so that {', '.join(settings)} would change nothing: leave out."
-            )
-        return FittedMonitor(normal, _as_monitor(load_model(normal, "p_values")), from_file=True)
-    data, template = io.read(normal), make()
-    with ExitStack() as stack:
-        unfinished = save and stack.enter_context(written(save, overwrite=force))
-        template.fit(data.whole())
-        if data.form.columns is not None:
-            template.feature_names_in_ = np.array(data.form.columns, dtype=object)
-        if unfinished:
-            models.save(template, unfinished)
-    return FittedMonitor(normal, template)
-
-
-def monitor_file(
-    model: FittedMonitor, new: str, output: str | None, report: str | None, *, force: bool
-) -> CommandResult:
-    """ProcessModel the rows of a file, and write the list and the page."""
-    known = getattr(model.monitor, "feature_names_in_", None)
-    data = io.read(new, io.Reading(expected=None if known is None else tuple(map(str, known))))
-    check_width(model.monitor, data)
-    rows, alarms = data.whole(gaps=True).astype(float), list[Alarm]()
-    with ExitStack() as stack:
-        write = stack.enter_context(_list(output, force=force))
-        unfinished = report and stack.enter_context(written(report, overwrite=force))
-        run = model.monitor.stream()
-        for first in range(0, len(rows), BLOCK):
-            for alarm in alarms_among(model.monitor, run, rows[first : first + BLOCK], first + 1):
-                write(alarm)
-                alarms.append(alarm)
-            progress.report("rows", min(first + BLOCK, len(rows)), len(rows))
-        facts = model.facts() | {"new": data.name, "output": output} | summary(alarms, len(rows))
-        if unfinished:
-            from preimage.cli.monitor_page import page
-
-            page(model.monitor, rows, alarms, facts).write(unfinished)
-    return CommandResult(facts | ({"report": report} if report else {}), _words(facts, output))
-
-
-def monitor_lines(model: FittedMonitor, output: str | None, *, force: bool) -> None:
-    """ProcessModel lines of standard input as they come; what was listed stays listed, whatever ends it."""
-    monitor, run = model.monitor, model.monitor.stream()
-    lines = delimited.rows_as_they_come(sys.stdin, monitor.n_features_in_)
-    with _lines(output, force=force) as file:
-        write = _writer(file)
-        for number, row in enumerate(lines, 1):
-            found = [Alarm(number, "unreadable")] if row is None else alarms_among(monitor, run, row[None], number)
-            for alarm in found:
-                write(alarm)
-                file.flush()
-
-
-def alarms_among(monitor: Monitor, run: Any, rows: np.ndarray, first: int) -> Iterator[Alarm]:
+def alarms_of(
+    monitor: Monitor, run: Any, rows: np.ndarray, first: int, carried: Sequence[tuple[str, ...]]
+) -> Iterator[Alarm]:
     """The alarms among the next rows of a run; rows with gaps are alarms themselves, and are left out of the run."""
-    whole = np.isfinite(rows).all(axis=1)
-    found = dict(_explained(monitor, run, rows[whole], np.flatnonzero(whole) + first)) if whole.any() else {}
-    for place in np.flatnonzero(~whole).tolist():
-        sensor = monitor.columns_[int(np.argmin(np.isfinite(rows[place])))]
-        found[first + place] = Alarm(first + place, "missing", sensor=sensor)
-    yield from (found[row] for row in sorted(found))
+    complete = np.isfinite(rows).all(axis=1)
+    found = {place: _missing(monitor, rows[place]) for place in np.flatnonzero(~complete).tolist()}
+    if complete.any():
+        found |= _explained(monitor, run, rows[complete], np.flatnonzero(complete))
+    for place in sorted(found):
+        yield found[place]._replace(row=first + place, carried=carried[place])
 
 
-def _explained(monitor: Monitor, run: Any, rows: np.ndarray, numbers: np.ndarray) -> Iterator[tuple[int, Alarm]]:
+def unreadable(monitor: Monitor, row: int, wrong: int | None, carried: tuple[str, ...]) -> Alarm:
+    """The alarm of a line that is not a row, because of one cell or altogether."""
+    return Alarm(row, "unreadable", sensor=None if wrong is None else monitor.columns_[wrong], carried=carried)
+
+
+def _missing(monitor: Monitor, row: np.ndarray) -> Alarm:
+    return Alarm(0, "missing", sensor=monitor.columns_[int(np.argmin(np.isfinite(row)))])
+
+
+def _explained(monitor: Monitor, run: Any, rows: np.ndarray, places: np.ndarray) -> dict[int, Alarm]:
     values = run.extend(rows)
     index = monitor.calibration_.reference.index(values)
     over = np.flatnonzero(index > 1)
     if not len(over):
-        return
-    p_values, told = monitor.calibration_.reference.p_values(index), run.explain(over)
-    for place, row in enumerate(over):
-        column = int(np.argmax(told.contributions[place]))
-        numbered = [*values[row], p_values[row], *(part[place, column] for part in told)]
-        t2, spe, p_value, contribution, reading, expected = map(float, numbered)
-        yield (
-            int(numbers[row]),
-            Alarm(
-                int(numbers[row]),
-                _kind(values[row], monitor.limits_),
-                t2,
-                spe,
-                p_value,
-                monitor.columns_[column],
-                contribution,
-                reading,
-                expected,
-            ),
-        )
-
-
-def summary(alarms: list[Alarm], n_rows: int) -> dict[str, Any]:
-    """How many alarms, since when, and which sensors."""
-    sensors = Counter(alarm.sensor for alarm in alarms if alarm.sensor).most_common(5)
-    return {
-        "rows": n_rows,
-        "alarms": len(alarms),
-        "first_alarm": alarms[0].row if alarms else None,
-        "sensors": dict(sensors),
-        "first_alarms": [{key: _finite(value) for key, value in alarm._asdict().items()} for alarm in alarms[:ENOUGH]],
-    }
+        return {}
+    p_values, explanation = monitor.calibration_.reference.p_values(index), run.explain(over)
+    found = {}
+    for number, row in enumerate(over):
+        sensor = int(np.argmax(explanation.contributions[number]))
+        contribution, reading, expected = (float(part[number, sensor]) for part in explanation)
+        t2, spe = map(float, values[row])
+        kind, name = _kind(values[row], monitor.limits_), monitor.columns_[sensor]
+        found[int(places[row])] = Alarm(0, kind, t2, spe, float(p_values[row]), name, contribution, reading, expected)
+    return found
 
 
 def _kind(values: np.ndarray, limits: Any) -> str:
@@ -189,61 +86,70 @@ def _kind(values: np.ndarray, limits: Any) -> str:
     return "both" if over.all() else ("T2", "SPE")[int(over.argmax())]
 
 
-def _words(facts: dict[str, Any], output: str | None) -> str:
-    share = f"{facts['alarms']} of {counted(facts['rows'], 'row')}"
-    if not facts["alarms"]:
-        return f"wrote {output}: no alarm in {counted(facts['rows'], 'row')}"
-    sensors = ", ".join(f"{name} ({number})" for name, number in facts["sensors"].items())
-    return f"wrote {output}: alarms in {share}, the first in row {facts['first_alarm']}; sensors: {sensors}"
+def summary(alarms: list[Alarm], n_rows: int, carried: Sequence[str]) -> dict[str, Any]:
+    """How many alarms, since when, and which sensors."""
+    sensors = Counter(alarm.sensor for alarm in alarms if alarm.sensor).most_common(5)
+    return {
+        "rows": n_rows,
+        "alarms": len(alarms),
+        "first_alarm": alarms[0].row if alarms else None,
+        "sensors": dict(sensors),
+        "first_alarms": [_for_json(alarm, carried) for alarm in alarms[:ENOUGH]],
+    }
 
 
 @contextmanager
-def _list(output: str | None, *, force: bool) -> Iterator[Any]:
+def complete_list(output: str | None, carried: Sequence[str], *, force: bool) -> Iterator[Write]:
     """A function that writes alarms to a file that appears when it is complete, or to standard output."""
     if output is None or output == "-":
-        yield _writer(sys.stdout)
+        yield _as_csv(sys.stdout, carried)
         return
     with written(output, overwrite=force) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
-        yield _writer(file)
+        yield _as_csv(file, carried)
 
 
 @contextmanager
-def _lines(output: str | None, *, force: bool) -> Iterator[TextIO]:
-    """A file that grows line by line."""
+def growing_list(output: str | None, carried: Sequence[str], *, force: bool, as_json: bool) -> Iterator[Write]:
+    """A function that writes every alarm at once, to standard output or to a file that grows; in JSON, one per line."""
+    form = _as_json if as_json else _as_csv
     if output is None or output == "-":
-        yield sys.stdout
+        yield form(sys.stdout, carried)
         return
     with Path(output).open("w" if force else "x", encoding="utf-8", newline="") as file:
-        yield file
+        yield form(file, carried)
 
 
-def _writer(file: TextIO) -> Any:
+def _as_csv(file: TextIO, carried: Sequence[str]) -> Write:
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(HEADER)
+    first, *rest, _ = Alarm._fields
+    writer.writerow([first, *carried, *rest])
     file.flush()
-    return lambda alarm: writer.writerow(["" if value is None else _short(value) for value in alarm])
+
+    def write(alarm: Alarm) -> None:
+        row, *values, cells = alarm
+        writer.writerow([row, *cells, *("" if value is None else _short(value) for value in values)])
+        file.flush()
+
+    return write
+
+
+def _as_json(file: TextIO, carried: Sequence[str]) -> Write:
+    def write(alarm: Alarm) -> None:
+        file.write(json.dumps(_for_json(alarm, carried), ensure_ascii=False) + "\n")
+        file.flush()
+
+    return write
+
+
+def _for_json(alarm: Alarm, carried: Sequence[str]) -> dict[str, Any]:
+    facts = {name: json_number(value) for name, value in alarm._asdict().items() if name != "carried"}
+    return facts | ({"carried": dict(zip(carried, alarm.carried, strict=True))} if carried else {})
 
 
 def _short(value: Any) -> Any:
     return f"{value:.6g}" if isinstance(value, float) else value
 
 
-def _finite(value: Any) -> Any:
-    """A number that JSON knows."""
+def json_number(value: Any) -> Any:
+    """A value that JSON can hold: None in place of an infinite number."""
     return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def _is_model(path: str) -> bool:
-    if Path(path).suffix.lower() != ".npz" or not Path(path).is_file():
-        return False
-    try:
-        models.describe(path)
-    except ModelFileError:
-        return False
-    return True
-
-
-def _as_monitor(model: Any) -> Monitor:
-    if not isinstance(model, Monitor):
-        raise ValueError(f"the model file holds a {type(model).__name__}, and not a Monitor.")
-    return model

@@ -57,24 +57,24 @@ def command(
     or one signal (.wav, or a table of one column). Nothing need be known of the noise.
     """
     from preimage import io
-    from preimage.cli.denoise_job import DenoiseJob
+    from preimage.cli.denoise_run import DenoiseRun
     from preimage.io.atomic import written
 
     data = io.read(input, reading)
-    job = DenoiseJob(data, None if train is None else _examples(train, data, reading), **choices)
+    run = DenoiseRun(data, None if train is None else _examples(train, data, reading), **choices)
     with ExitStack() as stack:
-        write = stack.enter_context(io.writing(output, job.form, overwrite=force))
+        write = stack.enter_context(io.writing(output, run.form, overwrite=force))
         unfinished = report and stack.enter_context(written(report, overwrite=force))
-        write(job.blocks())
+        write(run.blocks())
         facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": data.shape[1]}
         facts["carried"] = list(data.form.carried)
-        facts |= job.facts() | ({"report": report} if report else {})
+        facts |= run.facts() | ({"report": report} if report else {})
         if unfinished:
             from preimage.cli.denoise_page import page
             from preimage.cli.python_code import denoising
 
-            page(job, facts, denoising(job, reading, input, train)).write(unfinished)
-    return CommandResult(facts, f"wrote {output}: {job.words()}")
+            page(run, facts, denoising(run, reading, input, train)).write(unfinished)
+    return CommandResult(facts, f"wrote {output}: {run.words()}")
 
 
 def _examples(path: str, data: Data, reading: Reading) -> Data:

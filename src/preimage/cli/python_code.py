@@ -7,7 +7,8 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from preimage.cli.denoise_job import DenoiseJob
+    from preimage import Monitor
+    from preimage.cli.denoise_run import DenoiseRun
     from preimage.io import Reading
 
 
@@ -20,41 +21,66 @@ def constructed(model: Any) -> str:
     return f"{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
 
 
-def denoising(job: DenoiseJob, reading: Reading, input: str, train: str | None) -> str:
+def denoising(run: DenoiseRun, reading: Reading, input: str, train: str | None) -> str:
     """The lines that clean a file as ``preimage denoise`` did."""
     rows = ["", f"data = {_read(input, reading)}"]
     if train is not None:
-        rows.append(f"examples = {_read(train, reading, examples=True)}")
-    return "\n".join([*_imports(_classes(job.model)), *rows, f"model = {constructed(job.model)}", *_verbs(job)])
+        rows.append(f"examples = {_read(train, reading, expected='data.form.columns')}")
+    return "\n".join([*_imports(_classes(run.model)), *rows, f"model = {constructed(run.model)}", *_verbs(run)])
 
 
-def _verbs(job: DenoiseJob) -> list[str]:
-    from preimage.cli.denoise_job import SAMPLE
+def monitoring(monitor: Monitor, reading: Reading, normal: str | None, model: str, new: str) -> str:
+    """The lines that list the alarms of a file as ``preimage monitor`` did, with normal rows or with a model file."""
+    if normal is None:
+        fitted = [f"monitor = preimage.load({model!r})"]
+        wanted = "tuple(monitor.columns_)" if hasattr(monitor, "feature_names_in_") else "None"
+    else:
+        fitted = [f"normal = {_read(normal, reading)}", "X = normal.whole(gaps=True)"]
+        fitted.append(f"monitor = {constructed(monitor)}.fit(X[np.isfinite(X).all(axis=1)])")
+        wanted = "normal.form.columns"
+    return "\n".join(
+        [
+            *_imports(_classes(monitor)),
+            "import preimage",
+            "from preimage import plot",
+            "",
+            *fitted,
+            f"X = {_read(new, reading, expected=wanted)}.whole(gaps=True)",
+            "X = X[np.isfinite(X).all(axis=1)]",
+            "alarms = monitor.predict(X) == -1",
+            "table = monitor.diagnose(X)",
+            "plot.chart(monitor, X)",
+        ]
+    )
 
-    if job.form.alone == "image":
+
+def _verbs(run: DenoiseRun) -> list[str]:
+    from preimage.cli.denoise_run import SAMPLE
+
+    if run.form.alone == "image":
         return ["image = data.whole().reshape(data.form.shape)", "cleaned = model.denoise_image(image)"]
-    if job.form.alone == "signal":
+    if run.form.alone == "signal":
         return [
             "channels = data.whole().T",
             "cleaned = np.stack([model.denoise_signal(one) for one in channels], axis=1)",
         ]
-    examples, verb = "data" if job.train is None else "examples", "denoise" if job.is_plain else "transform"
-    if job.data.is_large or (job.train is not None and job.train.is_large):
-        some = "" if job.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
-        source = job.data if job.train is None else job.train
+    examples, verb = "data" if run.train is None else "examples", "denoise" if run.is_plain else "transform"
+    if run.data.is_large or (run.train is not None and run.train.is_large):
+        some = "" if run.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
+        source = run.data if run.train is None else run.train
         fitted = f"model.fit({examples}.to_fit(){some if source.is_large else ''})"
         return [fitted, f"cleaned = np.concatenate([model.{verb}(block) for block in data.blocks()])"]
-    if job.train is None and not job.is_plain:
+    if run.train is None and not run.is_plain:
         return ["cleaned = model.fit_transform(data.whole())"]
     return [f"cleaned = model.fit({examples}.whole()).{verb}(data.whole())"]
 
 
-def _read(path: str, reading: Reading, *, examples: bool = False) -> str:
-    """The expression that reads a file; examples have the columns of the data."""
+def _read(path: str, reading: Reading, *, expected: str | None = None) -> str:
+    """The expression that reads a file, with the columns that the expression ``expected`` names."""
     given = [
         f"{item.name}={value!r}" for item in fields(reading) if (value := getattr(reading, item.name)) != item.default
     ]
-    given += ["expected=data.form.columns"] if examples and reading.columns is None else []
+    given += [f"expected={expected}"] if expected and reading.columns is None else []
     return f"io.read({path!r}" + (f", io.Reading({', '.join(given)}))" if given else ")")
 
 

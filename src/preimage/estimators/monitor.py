@@ -179,7 +179,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         template, self.choice_ = self._template(X[:n_fitted], rng)
         memory, rows = as_memory(self.memory), np.arange(n_fitted)
         self.process_ = ProcessModel.of(lambda rows: clone(template).fit(rows), X, rows, self.lags, memory)
-        self._tell_constants()
+        self._warn_of_constants()
         if self.model_.decomposition_.is_complete:
             conventions.warn(
                 "all components are kept, so that SPE is 0: choose a smaller n_components.", NothingFilteredWarning
@@ -242,9 +242,14 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
                 FewRowsWarning,
             )
 
-    def _tell_constants(self) -> None:
-        names = [name for name, constant in zip(self.columns_, self.process_.scaling.constant, strict=True) if constant]
-        if names:
+    @property
+    def constant_columns_(self) -> list[str]:
+        """Names of the columns that are constant in the normal rows."""
+        check_is_fitted(self)
+        return [name for name, constant in zip(self.columns_, self.process_.scaling.constant, strict=True) if constant]
+
+    def _warn_of_constants(self) -> None:
+        if names := self.constant_columns_:
             conventions.warn(
                 f"{', '.join(names)}: constant in the normal rows; any later change is an alarm.", ConstantColumnWarning
             )

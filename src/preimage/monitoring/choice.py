@@ -86,7 +86,7 @@ def _scaled(kernel: Kernel, X: np.ndarray, lags: int, memory: Memory) -> list[Ke
 
 def _numbers(kernel: Kernel, X: np.ndarray, lags: int) -> np.ndarray:
     """Numbers of components: few, nearly all columns, and more for kernels that are not linear."""
-    columns, rows = X.shape[1] * (lags + 1), (N_BLOCKS - 1) * len(X) // N_BLOCKS
+    columns, rows = int(np.ptp(X, axis=0).astype(bool).sum()) * (lags + 1), (N_BLOCKS - 1) * len(X) // N_BLOCKS
     steps = {step for k in range(10) for step in (2**k, 3 * 2**k // 2)}
     most = min(rows // 2, columns - 1 if isinstance(kernel, Linear) else 2 * columns)
     numbers = sorted(q for q in steps | {columns - step for step in steps} if 1 <= q <= most)

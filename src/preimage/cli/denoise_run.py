@@ -25,7 +25,7 @@ SAMPLES = 3000  # and samples of a signal
 SAMPLE = 20_000  # rows of a large file from which a denoiser learns
 
 
-class DenoiseJob:
+class DenoiseRun:
     """Noisy data, and the model that cleans them.
 
     Where a kernel, components or a pre-image method are given for rows, one :class:`preimage.KernelPCA` with these does

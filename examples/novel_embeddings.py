@@ -38,7 +38,7 @@ def main():
 
 
 def embedded(unknown):
-    """Embeddings to fit on, to set limits by and to score, and which of the last show an unknown digit."""
+    """Embeddings to fit on, to set limits by and to judge, and which of the last show an unknown digit."""
     digits, rng = load_digits(), np.random.default_rng(0)
     strange = np.isin(digits.y, unknown)
     known = rng.permutation(np.flatnonzero(~strange))

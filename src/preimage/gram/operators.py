@@ -182,7 +182,7 @@ class CentredStored(Centred):
     operator: Stored
 
     def dense(self) -> np.ndarray:
-        center_in_place(self.operator.matrix)  # products do not change: HH = H
+        center_in_place(self.operator.matrix)  # products stay what they were: HH = H
         return self.operator.matrix
 
 

@@ -390,7 +390,7 @@ def test_rooms_that_the_documents_use_are_found(name):
 def test_inspect_knows_generators_and_bounds_its_words(tmp_path):
     KernelPCA(1, kernel="linear", random_state=np.random.default_rng(1)).fit(X).save(tmp_path / "g.npz")
     assert "a random number generator" in good("inspect", tmp_path / "g.npz").stdout
-    words = models.tree.Words([])
+    words = models.tree.TreeWords([])
     node = {"object": ["kernels." + "N" * 10**6, {}]}
     assert len(words.tell({"tuple": [node, *[{"same": 0}] * 1000]})) < 2000
 

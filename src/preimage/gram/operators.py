@@ -182,6 +182,10 @@ class CentredStored(Centred):
     operator: Stored
 
     def dense(self) -> np.ndarray:
+        return self._centred_matrix
+
+    @cached_property
+    def _centred_matrix(self) -> np.ndarray:
         center_in_place(self.operator.matrix)  # products stay what they were: HH = H
         return self.operator.matrix
 

@@ -208,7 +208,7 @@ def test_scores_of_a_precomputed_kernel_need_the_diagonal():
         model.score_samples(kernel(Y, X))
 
 
-# The way back
+# Pre-images
 
 
 def test_digits_come_back_better_than_their_mean_and_worse_than_themselves():

@@ -1,4 +1,4 @@
-"""No way back leaves the neighbourhood of the data, whatever the table."""
+"""No pre-image leaves the neighbourhood of the data, whatever the table."""
 
 import warnings
 

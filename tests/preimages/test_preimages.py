@@ -1,4 +1,4 @@
-"""The way back: planted truths, stationarity, and never a NaN."""
+"""Pre-images: planted truths, stationarity, and never a NaN."""
 
 import warnings
 

@@ -1,8 +1,8 @@
-"""Denoising by stages of kernel features with a learned way back, and, of one picture alone, by similar patches."""
+"""Denoising by stages of kernel features with a learned inverse map, and, of one picture alone, by similar patches."""
 
 from preimage.denoising.alone import denoised_alone
-from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.learning import Learner, Units
+from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.pictures import EFFORTS
 from preimage.denoising.pieces import cut, small_patches
 from preimage.denoising.saturation import Limits

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from preimage.denoising.chroma import CoarseColours
-from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.impulses import filled, lost
 from preimage.denoising.jpeg import LUMINANCE, sigma_before_jpeg
 from preimage.denoising.learning import Units
 from preimage.denoising.levels import at_lags, measured_noise
+from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.pictures import Answered, NoisyPicture, in_tiles
 from preimage.denoising.saturation import Limits
 from preimage.exceptions import NoiseLevelWarning, warn

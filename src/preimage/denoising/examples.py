@@ -20,7 +20,7 @@ __all__ = ["Clean", "Examples", "Noisy"]
 
 
 class Examples(Protocol):
-    """Images to fit or to judge a stage by."""
+    """Images to fit or to validate a stage on."""
 
     @property
     def images(self) -> Images:
@@ -116,7 +116,8 @@ class Noisy:
         return phi.T @ view.answers(still)(places) - self.sigma**2 * slope
 
     def risk(self, estimates):
-        return Sure(self.sigma, self.step).judge(self.images[: self.n], self._probe, estimates, self.trusted[..., None])
+        sure = Sure(self.sigma, self.step)
+        return sure.evaluate(self.images[: self.n], self._probe, estimates, self.trusted[..., None])
 
     def part(self, chosen):
         both = np.concatenate([chosen, chosen + self.n])

@@ -20,7 +20,7 @@ RECIPE = Recipe(Gaussian(), 300, 40_000)
 VIEW = Windows((Lens(1.0, 1.0), Lens(3.0, 1.2)))  # of the noisy image, and of the answer of groups
 SQUARE = 32  # points along a side of the squares that make up two halves of an image
 SHORTEST = 4 * SQUARE
-JUDGED = 192  # points along a side of the middle by which the ridge is chosen
+VALIDATED = 192  # points along a side of the middle by which the ridge is chosen
 
 
 def fits(grid: tuple[int, ...]) -> bool:
@@ -44,12 +44,12 @@ def by_kernel(images: Images, groups: Images, sigma: float, step: float, rng: np
         σ and h.
     """
     maps, half = [images, groups], _half(images.shape[1:-1])
-    middle = (slice(None), *(slice(max(n - JUDGED, 0) // 2, (n + JUDGED) // 2) for n in images.shape[1:-1]))
+    middle = (slice(None), *(slice(max(n - VALIDATED, 0) // 2, (n + VALIDATED) // 2) for n in images.shape[1:-1]))
     seen = [part[middle] for part in maps]
     stages = []
     for here in (half, ~half):
-        judges = Noisy(sigma, images[middle], ~here[middle], step)
-        stages.append(RECIPE.judged(VIEW, maps, Noisy(sigma, images, here, step), seen, judges, rng)[0])
+        validation = Noisy(sigma, images[middle], ~here[middle], step)
+        stages.append(RECIPE.validated(VIEW, maps, Noisy(sigma, images, here, step), seen, validation, rng)[0])
     return np.where(half[..., None], stages[1](maps), stages[0](maps))
 
 

@@ -18,8 +18,8 @@ from scipy.ndimage import gaussian_filter
 
 from preimage import progress
 from preimage.denoising import on_groups
-from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.groups import Search, Steps, Variance
+from preimage.denoising.noise_curve import NoiseCurve
 from preimage.noise import NoiseLaw
 
 __all__ = ["EFFORTS", "Answered", "NoisyPicture", "combined", "in_tiles"]

@@ -21,8 +21,9 @@ __all__ = ["denoised_alone", "estimated_noise"]
 
 SHORTEST_SIDE = 16  # of an image from which its noise can be estimated
 FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by this factor
-SHARED = 1.35  # differences farther apart beside those of neighbours, from which their noise is correlated
+SHARED = 1.5  # differences farther apart beside those of neighbours, from which their noise is correlated
 VISIBLE = 0.025  # differences of neighbours beside the range, up to which these may be texture
+FLAT = 1.1  # differences of neighbours in σ, above which there is texture
 NO_NOISE = 1e-12  # variance of the noise beside the square of the spread, up to which there is none
 
 
@@ -68,18 +69,18 @@ def estimated_noise(image: np.ndarray) -> NoiseCurve:
         warn(f"the noise of an image of {size} points cannot be estimated: give it.", NoiseLevelWarning)
         return NoiseCurve(0.0, 0.0)
     curve = measured_noise(image, Limits.of(image[None]))
-    if stored is None:
-        _warn_of_shared(image.mean(axis=-1))
+    if stored is None and not curve.limits:  # much of a drawing or text lies on a limit, and its strokes look the same
+        _warn_of_shared(image.mean(axis=-1), float(np.sqrt(curve.before(float(image.mean())))))
     if stored is None or curve.slope:
         return curve
     white = stored / float(np.linalg.norm(LUMINANCE[0])) if image.shape[-1] == 3 else stored
     return replace(curve, floor=max(curve.floor, white**2))  # some of the noise was lost when it was stored
 
 
-def _warn_of_shared(grey: np.ndarray) -> None:
-    """Warn where differences of neighbours show much less noise than those of points farther apart."""
+def _warn_of_shared(grey: np.ndarray, sigma: float) -> None:
+    """Warn where differences of neighbours show noise of σ, and those of points farther apart much more."""
     near, far = at_lags(grey, (1, 3))
-    if far > SHARED * near > SHARED * VISIBLE * float(np.ptp(grey)):
+    if far > SHARED * near and VISIBLE * float(np.ptp(grey)) < near < FLAT * sigma:
         warn(
             f"the noise of neighbours is correlated, and only a part of it is removed; noise={far:.2g} takes more.",
             NoiseLevelWarning,

@@ -21,7 +21,7 @@ __all__ = ["at_lags", "measured_noise"]
 FLATTEST = 0.2, 0.1, 0.05, 0.02, 0.01  # shares of patches that may be flat, the first that shows little texture
 FEWEST = 30  # patches
 TEXTURE, ALL_TEXTURE = 0.75, 1.3  # unevenness beside differences: flat up to the first, not at all above the second
-MANY_TEXTURE = 1.0  # the same where patches of many brightnesses are needed
+MANY_TEXTURE = 1.0  # the same where many patches are needed: for a line, or beside limits
 MOST_PATCHES = 20_000  # that are looked at
 SIDES = {1: 64, 2: 8, 3: 4}  # of a patch, by the number of axes
 BLANK = 0.3  # share of an image on a limit, from which it may be drawn
@@ -102,7 +102,7 @@ class _Patches:
             floor = max(float(np.mean(self.squares[chosen])), 1e-12) if curve.floor == 1.0 else curve.floor
             curve = NoiseCurve(curve.slope, floor, limits)
             curve = self._regressed(curve, chosen, sloped)
-            chosen = self.flat(curve, MANY_TEXTURE if sloped else TEXTURE)
+            chosen = self.flat(curve, MANY_TEXTURE if sloped or limits else TEXTURE)
         return curve
 
     def flat(self, curve: NoiseCurve, most_texture: float) -> np.ndarray:

@@ -171,7 +171,7 @@ def test_a_photograph_alone_loses_five_sixths_of_its_noise_and_tells_its_error(c
     assert found.shape == photo.shape
     assert 0.05 < mse(found, photo) / 0.1**2 < 0.18
     assert denoiser.risk_ == pytest.approx(mse(found, photo), rel=0.25)
-    assert denoiser.risk_ <= min(denoiser.candidates_.values())
+    assert denoiser.risk_ <= 1.1 * min(denoiser.candidates_.values())
     np.testing.assert_allclose(found + denoiser.residual_, noisy, rtol=1e-12)
     assert not hasattr(denoiser, "stack_")
 
@@ -305,7 +305,7 @@ def test_a_large_picture_in_tiles_is_answered_as_whole_away_from_the_seams(monke
 @pytest.mark.parametrize("shape", [(1, 1), (8, 8), (1, 300), (300, 2, 3)])
 def test_an_image_too_small_to_tell_its_noise_is_left_with_a_sentence(shape):
     image = np.random.default_rng(0).random(shape)
-    with pytest.warns(NoiseLevelWarning, match="does not tell its noise"):
+    with pytest.warns(NoiseLevelWarning, match="cannot be estimated"):
         np.testing.assert_array_equal(Denoiser().denoise_image(image), image)
     told = Denoiser(noise=0.1, effort="quick", random_state=0).denoise_image(image)
     assert np.isfinite(told).all() and told.shape == shape

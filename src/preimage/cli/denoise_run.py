@@ -17,7 +17,7 @@ from preimage.cli.options import n_components
 from preimage.cli.python_code import constructed
 from preimage.io import Data, Form
 from preimage.io.pixels import grey_levels
-from preimage.noise import GaussianNoise
+from preimage.noise import GaussianNoise, PoissonGaussianNoise, SaltAndPepper
 from preimage.statistics.noise_level import noise_level
 
 SHOWN = 200  # rows kept for the report
@@ -97,8 +97,7 @@ class DenoiseRun:
         """What was done, for a person."""
         facts = self.facts()
         what = {"image": "one image", "signal": "one signal"}.get(self.form.alone, counted(self.data.shape[0], "row"))
-        noise = getattr(self.model, "noise_", self.noise)
-        law = f"of σ = {noise.sigma:.3g}" if isinstance(noise, GaussianNoise) and noise.clip is None else facts["noise"]
+        law = _law_in_words(getattr(self.model, "noise_", self.noise), of_one=self.data.scale > 1) or facts["noise"]
         told = f"{what} cleaned by {facts['method']}, noise {law}, removed {facts['removed']:.3g} rms"
         if self.form.alone == "image" and facts["remaining_error"]:
             return f"{told}, estimated PSNR {-10 * np.log10(facts['remaining_error']):.1f} dB"
@@ -217,6 +216,15 @@ def _shaped(data: Data, shape: tuple[int, ...]) -> Form:
         )
     some = next(data.source()) if callable(data.source) else data.source
     return data.form.with_shape(shape, grey_levels(some))
+
+
+def _law_in_words(law: Any, of_one: bool) -> str:
+    """The law of the noise for a person; ``of_one`` where white is 1."""
+    if isinstance(law, GaussianNoise):
+        return f"{law.sigma:.3g} of 1" if of_one else f"of σ = {law.sigma:.3g}"
+    if isinstance(law, PoissonGaussianNoise):
+        return f"of variance {law.a:.3g}·x + {law.b:.3g} at brightness x"
+    return f"at {100 * law.p:.3g} % of the points" if isinstance(law, SaltAndPepper) else ""
 
 
 def _in_python_numbers(law: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
@@ -9,20 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 from preimage import kernels
 from preimage.denoising import (
     EFFORTS,
-    CoarseColours,
     Learner,
     Limits,
     NoiseCurve,
-    NoisyPicture,
     SimilarRows,
     Stack,
     Units,
     censored_level,
     cut,
-    filled,
-    in_tiles,
-    lost,
-    measured_noise,
+    denoised_alone,
     small_patches,
 )
 from preimage.estimators import conventions
@@ -31,7 +28,7 @@ from preimage.gram import threads, tiles
 from preimage.io.models import Persistent
 from preimage.kernels import Radial
 from preimage.kernels.base import is_number
-from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, SaltAndPepper, as_noise
+from preimage.noise import GaussianNoise, NoiseLaw, as_noise
 from preimage.statistics.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
 
 FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes
@@ -39,10 +36,8 @@ FEWEST_POINTS, FEWEST_PATCHES = 1000, 20
 VALIDATION = 100  # images on which what was removed is tested
 LEAST_SIGMA = 1e-3  # beside the spread of all numbers
 STILL = 0.9  # share of images in which a point lies on a limit that noise does not move it from
-SHORTEST_SIDE = 16  # of an image that tells its noise
 BYTES_A_POINT = 200  # of an image, while it is denoised
 DOUBTFUL = 1.1  # a sigma that exceeds what the data show by this factor is warned of
-FAR_MORE = 1.5  # and of an image by this one
 HEAVY_TAILS = 1.0  # excess kurtosis of what was removed, from which it is no Gaussian noise
 
 
@@ -183,10 +178,15 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             raise ValueError('an image or a signal alone has no clean examples: use Denoiser(examples="noisy").')
         if self.effort not in EFFORTS:
             raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}.")
+        automatic = isinstance(self.noise, str) and self.noise == "auto"
         with threads.limited(self.n_jobs):
-            found = self._picture(image).reshape(given.shape)
-        self.residual_ = given - found
-        return found
+            rng = conventions.generator(self.random_state)
+            found = denoised_alone(image, None if automatic else _as_law(self.noise), self.effort, rng)
+        self.noise_: Any = found.noise
+        self.risk_, self.candidates_ = found.risk, found.candidates
+        denoised = found.image.reshape(given.shape)
+        self.residual_ = given - denoised
+        return denoised
 
     def denoise_signal(self, signal):
         """One signal without noise, learned from itself."""
@@ -200,61 +200,6 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             learner._learn(cut(signal[:, None]), wholes=False, windows=True, anywhere=True)
             self.noise_, self.risk_ = learner.noise_, learner.risk_
             return learner._denoised(signal[None, :, None]).reshape(signal.shape)
-
-    def _picture(self, image: np.ndarray) -> np.ndarray:
-        """What is made of an image with channels."""
-        if np.all(image == image[..., :1]):  # grey, also where it is stored as colour
-            image, channels = image[..., :1], image.shape[-1]
-            return np.repeat(self._answered(image), channels, axis=-1)
-        return self._answered(image)
-
-    def _answered(self, image: np.ndarray) -> np.ndarray:
-        units, rng = Units.of(image), conventions.generator(self.random_state)
-        told = not (isinstance(self.noise, str) and self.noise == "auto")
-        self.risk_, self.candidates_ = 0.0, {}
-        if (missing := None if told else lost(image)) is not None:
-            rest = self._answered(filled(image, missing))
-            self.noise_ = SaltAndPepper(float(missing.mean()), float(image.min()), float(image.max()))
-            return rest
-        curve = self._curve(image)
-        self.noise_ = _law_of(curve)
-        if np.ptp(image) == 0 or not curve.floor + curve.slope > 1e-12 * units.scale**2:
-            return image.copy()  # there is no noise in it
-        inside, within = units.inside(image), curve.within(units)
-        coarse = None if told else CoarseColours.recognised(inside)
-        if coarse:
-            self.noise_ = GaussianNoise(coarse.sigma * units.scale)
-            found = in_tiles(lambda part: CoarseColours(part, coarse.step).answered(self.effort, rng), inside)
-        else:
-            found = in_tiles(lambda part: NoisyPicture(part, within).answered(self.effort, rng), inside)
-        self.risk_ = found.risk * units.scale**2
-        self.candidates_ = {name: risk * units.scale**2 for name, risk in found.candidates.items()}
-        return units.outside(found.image).astype(image.dtype, copy=False)
-
-    def _curve(self, image: np.ndarray) -> NoiseCurve:
-        """The law of the noise of an image, estimated where it is not given; frames of a stack stand on each other."""
-        image = image.reshape(-1, *image.shape[-2:])
-        limits = Limits.of(image[None])
-        if isinstance(self.noise, str) and self.noise == "auto":
-            if min(image.shape[:-1]) < SHORTEST_SIDE:
-                warn(
-                    f"an image of {image.shape[0]} × {image.shape[1]} points does not tell its noise: name it.",
-                    NoiseLevelWarning,
-                )
-                return NoiseCurve(0.0, 0.0)
-            return measured_noise(image, limits)
-        law = _as_law(self.noise)
-        if isinstance(law, GaussianNoise):
-            _warn_of_more_than_shown(law.sigma, image, limits)
-            return NoiseCurve(0.0, law.sigma**2, Limits(*law.clip) if law.clip else limits)
-        if isinstance(law, PoissonNoise):
-            return NoiseCurve(1 / law.peak, 0.0, Limits(-np.inf, limits.high))
-        if isinstance(law, PoissonGaussianNoise):
-            return NoiseCurve(law.a, law.b, Limits(*law.clip) if law.clip else Limits(-np.inf, limits.high))
-        raise ValueError(
-            f"of one image alone only Gaussian and Poisson noise can be removed, not {law!r}: use Denoiser with clean "
-            "examples (examples='clean')."
-        )
 
     def _learn(self, images: np.ndarray, wholes: bool, windows: bool, anywhere: bool = False) -> None:
         rng = conventions.generator(self.random_state)
@@ -328,13 +273,6 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return law
 
 
-def _law_of(curve: NoiseCurve) -> NoiseLaw:
-    clip = (curve.limits.low, curve.limits.high) if curve.limits else None
-    if curve.slope > 0:
-        return PoissonGaussianNoise(curve.slope, curve.floor, clip)
-    return GaussianNoise(float(np.sqrt(curve.floor)), clip)
-
-
 def _limits(images: np.ndarray) -> Limits | None:
     """Where values were cut off; nowhere if some points lie on a limit in nearly all images, since noise moves them."""
     limits, rows = Limits.of(images), images.reshape(len(images), -1)
@@ -390,16 +328,6 @@ def _warn_of_doubtful(sigma: float, images: np.ndarray, geometry, limits: Limits
             f"the data show noise of {level.sigma:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",
             NoiseLevelWarning,
         )
-
-
-def _warn_of_more_than_shown(sigma: float, image: np.ndarray, limits: Limits) -> None:
-    if min(image.shape[:-1]) >= SHORTEST_SIDE and np.ptp(image) > 0:
-        shown = float(np.sqrt(measured_noise(image, limits).before(float(image.mean()))))
-        if sigma > FAR_MORE * shown:
-            warn(
-                f"the image shows noise of {shown:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",
-                NoiseLevelWarning,
-            )
 
 
 def _warn_of_tails(removed: np.ndarray) -> None:

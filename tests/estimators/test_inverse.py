@@ -24,7 +24,7 @@ from preimage.preimages import (
     Nearest,
     OneStep,
 )
-from preimage.preimages.gaps import GaussianModel
+from preimage.imputation import GaussianModel
 from preimage.statistics import metrics
 
 METHODS = [FixedPoint(), Gradient(), Distance(), Learned(), Conformal(), OneStep(), ConvexCombination(), Nearest()]

@@ -19,7 +19,7 @@ from preimage.preimages import (
     Nearest,
     OneStep,
 )
-from preimage.preimages.gaps import GaussianModel
+from preimage.imputation import GaussianModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::preimage.exceptions.ConvergenceWarning")
 ITERATED = [FixedPoint(), FixedPoint(max_iter=2), Gradient()]

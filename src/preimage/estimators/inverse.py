@@ -14,11 +14,12 @@ from preimage.decomposition import Decomposition
 from preimage.estimators import conventions
 from preimage.exceptions import NothingFilteredWarning, warn
 from preimage.expansion import FeatureVectors
+from preimage.imputation import Imputation
 from preimage.kernels.base import positive
 from preimage.kernels.scales import spread_rows
 from preimage.preimages import Preimages
 from preimage.preimages.base import dense_rows, refuse_precomputed
-from preimage.preimages.gaps import Imputation, damp_outliers
+from preimage.preimages.outliers import damp_outliers
 
 
 class InverseMixin:

@@ -7,7 +7,9 @@ from preimage import KernelPCA, decomposition
 from preimage.kernels import Gaussian
 from preimage.preimages import Distance, Learned
 from preimage.preimages.bounds import principal_axes
-from preimage.preimages.gaps import RATES, GaussianModel, Imputation, Rounds, _best_mixture
+from preimage.imputation.complete import RATES, Imputation, _best_mixture
+from preimage.imputation.gaussian import GaussianModel
+from preimage.imputation.rounds import Rounds
 
 
 def table(n=300, d=6, seed=0):

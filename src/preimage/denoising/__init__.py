@@ -11,10 +11,14 @@ from preimage.denoising.saturation import Limits
 from preimage.denoising.similar_rows import SimilarRows, censored_level
 from preimage.denoising.stack import Level, Plan, Stack
 from preimage.denoising.stage import Recipe, Stage
+from preimage.denoising.tables import ColumnRisk, ColumnUnits, DenoisedTable, column_noise, given_noise
 
 __all__ = [
     "EFFORTS",
     "CoarseColours",
+    "ColumnRisk",
+    "ColumnUnits",
+    "DenoisedTable",
     "NoiseCurve",
     "Learner",
     "Level",
@@ -27,8 +31,10 @@ __all__ = [
     "Stage",
     "Units",
     "censored_level",
+    "column_noise",
     "cut",
     "filled",
+    "given_noise",
     "in_tiles",
     "lost",
     "measured_noise",

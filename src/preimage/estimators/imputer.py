@@ -107,6 +107,11 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         filled = self._filled(X).astype(given.dtype, copy=False)
         return np.hstack([filled, np.isnan(X[:, self.indicator_])]).astype(filled.dtype) if self.add_indicator else filled
 
+    @conventions.in_input_columns
+    def impute(self, X):
+        """The filled rows alone, by the name that :meth:`KernelPCA.impute` gives to them."""
+        return self._filled(self._read(X)[0])
+
     @conventions.keeps_n_jobs
     def uncertainty(self, X):
         """The standard deviation that is expected of every filled entry; 0 where an entry is observed.

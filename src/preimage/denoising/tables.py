@@ -13,15 +13,15 @@ from preimage.denoising.stack import Stack
 from preimage.denoising.views import Images
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import NoiseLaw
-from preimage.statistics.noise_level import NoiseLevel
-from preimage.statistics.noise_level.spectrum import from_spectrum
+from preimage.statistics.noise_level import noise_level
+from preimage.statistics.noise_level.spectrum import from_spectrum, signal_directions
 from preimage.statistics.risk import Sure
 
 __all__ = ["ColumnRisk", "ColumnUnits", "DenoisedTable", "column_noise", "given_noise"]
 
 FEWEST_COLUMNS, FEWEST_ROWS = 3, 10  # below which a table does not tell its noise
 SERIES = 0.3  # of the variance of the columns is the most that rows of a series differ by from their neighbours
-EVEN = 1e-6  # of the mean step is the most by which steps of an evenly spaced column differ
+EVEN = 1e-3  # of the mean step is the most by which steps of an evenly spaced column differ
 MOST_DEVIATIONS = 8.0  # from the median, in robust units: what lies beyond is an outlier, and drawn in
 WORTH = 0.99  # of its noise is the most that may remain in a column for it to be changed
 NORMAL = 1.4826  # standard deviation of a normal law beside its median absolute deviation
@@ -181,14 +181,13 @@ def column_noise(X: np.ndarray) -> np.ndarray:
 
 def _floor(Z: np.ndarray) -> float:
     """The noise of standardised columns, its lower end."""
-    level = from_spectrum(Z)
-    if "nothing stands out" in level.doubt:
+    if not signal_directions(Z):
         warn(
             "no column says anything about another, so that noise cannot be told from signal: nothing is removed.",
             NoiseLevelWarning,
         )
         return 0.0
-    return level.low
+    return noise_level(Z).low
 
 
 def _own_share(steps: np.ndarray) -> float:
@@ -196,8 +195,8 @@ def _own_share(steps: np.ndarray) -> float:
     sizes = steps.std(axis=0)
     if steps.shape[1] < FEWEST_COLUMNS or not np.all(sizes > 0):
         return 1.0
-    level: NoiseLevel = from_spectrum(steps[::3] / sizes)  # differences that share no row
-    return 1.0 if "nothing stands out" in level.doubt else float(min(1.0, level.sigma))
+    apart = steps[::3] / sizes  # differences that share no row
+    return float(min(1.0, from_spectrum(apart).sigma)) if signal_directions(apart) else 1.0
 
 
 def _evenly_spaced(X: np.ndarray) -> np.ndarray:
@@ -206,7 +205,7 @@ def _evenly_spaced(X: np.ndarray) -> np.ndarray:
         return np.zeros(X.shape[1], dtype=bool)
     steps = np.diff(X, axis=0)
     mean = steps.mean(axis=0)
-    return (mean != 0) & (np.abs(steps - mean).max(axis=0) <= np.maximum(EVEN, 1e-3) * np.abs(mean))
+    return (mean != 0) & (np.abs(steps - mean).max(axis=0) <= EVEN * np.abs(mean))
 
 
 def judged_columns(
@@ -236,7 +235,7 @@ def _column_risk(noise: float, scale: float, risk: float, removed: float, use: b
 
 def given_noise(noise: Any, d: int) -> np.ndarray:
     """One σ per column from a number or an array."""
-    found = np.broadcast_to(np.asarray(noise, dtype=float), (d,)) if np.ndim(noise) <= 1 else np.empty(0)
-    if found.shape != (d,) or not np.all(np.isfinite(found) & (found >= 0)):
+    found = np.asarray(noise, dtype=float)
+    if found.shape not in ((), (1,), (d,)) or not np.all(np.isfinite(found) & (found >= 0)):
         raise ValueError(f"noise must be one σ ≥ 0, or {d} of them for {d} columns, not {noise!r}.")
-    return np.array(found)
+    return np.array(np.broadcast_to(found, (d,)))

@@ -80,7 +80,9 @@ def tuned_neighbours(gappy):
     """``KNNImputer`` with the setting of least error at a tenth of the known entries, hidden on purpose."""
     hidden = (np.random.default_rng(9).random(gappy.shape) < 0.1) & ~np.isnan(gappy)
     rows = np.where(hidden, np.nan, gappy)
-    errors = [np.square(_filled(KNNImputer(n_neighbors=k, weights=w), rows) - gappy)[hidden].mean() for k, w in NEIGHBOURS]
+    errors = [
+        np.square(_filled(KNNImputer(n_neighbors=k, weights=w), rows) - gappy)[hidden].mean() for k, w in NEIGHBOURS
+    ]
     k, weights = NEIGHBOURS[int(np.argmin(errors))]
     return _filled(KNNImputer(n_neighbors=k, weights=weights), gappy)
 
@@ -126,14 +128,17 @@ def measure(name, rate, pattern, seed, folder=None, ours=True):
     missing = lost(X.shape, rate, pattern, seed)
     gappy = np.where(missing, np.nan, X)
     key = f"{name}-{rate}-{pattern}-{seed}"
-    row = {peer: error(cached(folder, f"{key}-{peer}", lambda fill=fill: fill(gappy)), X, missing) for peer, fill in PEERS.items()}
+    row = {
+        peer: error(cached(folder, f"{key}-{peer}", lambda fill=fill: fill(gappy)), X, missing)
+        for peer, fill in PEERS.items()
+    }
     if ours:
         start = time.process_time()
         imputer = Imputer(random_state=0).fit(gappy)
         row["Imputer"] = error(imputer.transform(gappy), X, missing)
         row["seconds"] = time.process_time() - start
         low, high = imputer.interval(gappy, INTERVAL)
-        row["coverage"] = float(np.mean(((low <= X) & (X <= high))[missing]))
+        row["coverage"] = float(np.mean(((low <= X) & (high >= X))[missing]))
     return {method: value / row["mean"] if method in (*PEERS, "Imputer") else value for method, value in row.items()}
 
 

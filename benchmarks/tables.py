@@ -5,9 +5,9 @@ methods are fitted on these clean, complete rows and tested on the others, with 
 or with 10 % and 30 % of the entries missing; means over several splits. Linear and kernel PCA choose their number of
 components in the same way: three-fold cross-validation on the training rows, corrupted as the test rows are.
 
-``--task blind`` is ``Denoiser`` with nothing set, on noisy rows alone in their own units, beside the linear Wiener filter
-that is told every column's σ; errors in the columns' standard deviations, and the worst column's error after, divided by
-before.
+``--task blind`` is ``Denoiser`` with nothing set, on noisy rows alone in their own units, beside the linear Wiener
+filter that is told every column's σ: mean squared errors in the columns' variances, and the root mean squared error
+after, divided by before, of the worst column.
 
     PREIMAGE_DATA=... python benchmarks/tables.py [--task denoise] [--seeds 3] [--rows 1200] [--json FILE]
 """
@@ -196,7 +196,11 @@ def blind(name, seed):
     deviation = clean.std(axis=0)
     sigma = shares * deviation
     noisy = clean + sigma * rng.standard_normal(clean.shape)
-    answers = {"as it is": noisy, "Wiener, told": wiener(noisy, sigma), "Denoiser": Denoiser(random_state=0).fit_transform(noisy)}
+    answers = {
+        "as it is": noisy,
+        "Wiener, told": wiener(noisy, sigma),
+        "Denoiser": Denoiser(random_state=0).fit_transform(noisy),
+    }
     errors = {method: np.mean(np.square((rows - clean) / deviation), axis=0) for method, rows in answers.items()}
     worst = float(np.sqrt(errors["Denoiser"] / errors["as it is"]).max())
     return {method: float(error.mean()) for method, error in errors.items()}, worst

@@ -25,7 +25,7 @@ def series(n=800, seed=0):
 
 
 def test_the_noise_of_columns_is_found_whatever_their_units():
-    clean, sigma, noisy = table()
+    _, sigma, noisy = table()
     np.testing.assert_allclose(column_noise(noisy), sigma, rtol=0.15)
 
 
@@ -67,7 +67,7 @@ def test_a_given_noise_per_column_is_used_and_told():
 
 
 def test_time_and_constants_are_left_alone():
-    clean, _, noisy = series()
+    _, _, noisy = series()
     X = np.column_stack([np.arange(800) * 0.004, noisy, np.full(800, 7.0)])
     denoiser = Denoiser(random_state=0).fit(X)
     cleaned = denoiser.transform(X)
@@ -76,7 +76,7 @@ def test_time_and_constants_are_left_alone():
 
 
 def test_an_outlier_is_not_spread_over_its_row():
-    clean, sigma, noisy = table()
+    _, sigma, noisy = table()
     spoiled = noisy.copy()
     spoiled[5, 2] += 1000 * sigma[2]
     whole, hurt = (Denoiser(noise=sigma, random_state=0).fit(rows).transform(rows) for rows in (noisy, spoiled))

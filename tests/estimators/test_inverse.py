@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 
 from preimage import KernelPCA
 from preimage.exceptions import ConvergenceWarning, NothingFilteredWarning
+from preimage.imputation import GaussianModel
 from preimage.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from preimage.noise import GaussianNoise, SaltAndPepper
 from preimage.preimages import (
@@ -24,7 +25,6 @@ from preimage.preimages import (
     Nearest,
     OneStep,
 )
-from preimage.imputation import GaussianModel
 from preimage.statistics import metrics
 
 METHODS = [FixedPoint(), Gradient(), Distance(), Learned(), Conformal(), OneStep(), ConvexCombination(), Nearest()]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from preimage import KernelPCA, decomposition
-from preimage.kernels import Gaussian
-from preimage.preimages import Distance, Learned
-from preimage.preimages.bounds import principal_axes
 from preimage.imputation.complete import RATES, Imputation, _best_mixture
 from preimage.imputation.gaussian import GaussianModel
 from preimage.imputation.rounds import Rounds
+from preimage.kernels import Gaussian
+from preimage.preimages import Distance, Learned
+from preimage.preimages.bounds import principal_axes
 
 
 def table(n=300, d=6, seed=0):

@@ -85,7 +85,7 @@ class Cleaning:
         """What was done, for a program."""
         model, noise = self.model, _in_python_numbers(getattr(self.model, "noise_", self.noise))
         risk, stack = getattr(model, "risk_", None), getattr(model, "stack_", None)
-        return {
+        told = {
             "method": type(model).__name__,
             "examples": "noisy" if self.train is None else "clean",
             "noise": noise if isinstance(noise, str) else repr(noise),
@@ -93,7 +93,9 @@ class Cleaning:
             "remaining_error": None if risk is None else float(risk),
             "removed": float(np.sqrt(self.removed.mean())),
             "model": constructed(model),
-        } | ({} if self.columns is None else {"columns_cleaned": {name: vars(one) for name, one in self.columns.items()}})
+        } | (
+            {} if self.columns is None else {"columns_cleaned": {name: vars(one) for name, one in self.columns.items()}}
+        )
 
     @property
     def columns(self) -> dict[str, Any] | None:

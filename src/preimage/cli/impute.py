@@ -25,7 +25,7 @@ LEARNED_FROM = 20_000  # rows of a large file
 @click.argument("input", metavar="INPUT", required=False)
 @output_option()
 @table_options
-@click.option("--scheduler", metavar="ADDRESS", help="With a MODEL: let the Dask cluster of this scheduler do the work.")
+@click.option("--scheduler", metavar="ADDRESS", help="With a MODEL: use the Dask cluster of this scheduler.")
 @seed_option
 @shared_options
 def command(
@@ -40,8 +40,8 @@ def command(
 ) -> Told:
     """The rows of INPUT with their gaps filled; all other numbers stay as they are.
 
-    INPUT alone may have gaps everywhere: an Imputer learns from its rows. With a MODEL, a file that `fit` wrote, gaps are
-    filled by that model.
+    INPUT alone may have gaps everywhere: an Imputer learns from its rows. With a MODEL, a file that `fit` wrote, that
+    model fills the gaps.
     """
     from preimage.cli.apply import opened_for, write_answers
 

@@ -103,13 +103,13 @@ class DenoisedTable:
     columns: tuple[ColumnRisk, ...]
 
     @classmethod
-    def from_noisy(
-        cls, rows: Images, noise: np.ndarray, learner: Learner, rng: np.random.Generator
-    ) -> DenoisedTable:
+    def from_noisy(cls, rows: Images, noise: np.ndarray, learner: Learner, rng: np.random.Generator) -> DenoisedTable:
         """Learned from rows with this noise in their columns."""
         units = ColumnUnits.of(rows[:, 0], noise)
         if not units.sigma:
-            return cls(units, Stack(risk=0.0), tuple(_column_risk(sigma, 1.0, 0.0, 0.0, False) for sigma in noise.tolist()))
+            return cls(
+                units, Stack(risk=0.0), tuple(_column_risk(sigma, 1.0, 0.0, 0.0, False) for sigma in noise.tolist())
+            )
         stack = learner.from_noisy(units.inside(rows), units.sigma, rng)
         return cls(units, stack, judged_columns(units, rows, stack, rng))
 
@@ -145,7 +145,8 @@ class DenoisedTable:
 @dataclass(frozen=True)
 class ColumnRisk:
     """What became of one column, in its own units: its noise, the root mean squared error that is expected to remain,
-    what was removed, and whether it was changed at all."""
+    what was removed, and whether it was changed at all.
+    """
 
     noise: float
     remaining: float

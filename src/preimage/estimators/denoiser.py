@@ -34,7 +34,15 @@ from preimage.gram import threads, tiles
 from preimage.io.models import Persistent
 from preimage.kernels import Radial
 from preimage.kernels.base import is_number
-from preimage.noise import ColumnNoise, GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, SaltAndPepper, as_noise
+from preimage.noise import (
+    ColumnNoise,
+    GaussianNoise,
+    NoiseLaw,
+    PoissonGaussianNoise,
+    PoissonNoise,
+    SaltAndPepper,
+    as_noise,
+)
 from preimage.statistics.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
 
 FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes

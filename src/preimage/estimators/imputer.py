@@ -86,7 +86,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         """Learn to fill gaps of rows like those of X; if it fails, the estimator stays as it was."""
         conventions.check_flags(self, "add_indicator", "keep_empty_features")
         with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
-            X, given = self._read(X, reset=True)
+            X, _ = self._read(X, reset=True)
             rng = conventions.generator(self.random_state)
             self.known_ = ~np.isnan(X).all(axis=0)
             if not self.known_.all():
@@ -105,7 +105,9 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         """The rows with their gaps filled; with ``add_indicator``, what was missing beside them."""
         X, given = self._read(X)
         filled = self._filled(X).astype(given.dtype, copy=False)
-        return np.hstack([filled, np.isnan(X[:, self.indicator_])]).astype(filled.dtype) if self.add_indicator else filled
+        return (
+            np.hstack([filled, np.isnan(X[:, self.indicator_])]).astype(filled.dtype) if self.add_indicator else filled
+        )
 
     @conventions.in_input_columns
     def impute(self, X):
@@ -183,7 +185,9 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         """Filled rows in the units of the columns, with the observed entries of X as they were."""
         found = np.where(np.isnan(X), 0, X)
         known = X[:, self.known_]
-        found[:, self.known_] = np.where(np.isnan(known), self.levels_.gather(filled * self.unit_ + self.offset_), known)
+        found[:, self.known_] = np.where(
+            np.isnan(known), self.levels_.gather(filled * self.unit_ + self.offset_), known
+        )
         return found if self.keep_empty_features else found[:, self.known_]
 
     def _filled(self, X: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Missing entries: a Gaussian model, kernel regressions, neighbours and kernel PCA, weighed by entries that are hidden."""
+"""Missing entries: a Gaussian model, kernel regressions, neighbours and kernel PCA, weighed by hidden entries."""
 
 from preimage.imputation.calibration import Calibration
 from preimage.imputation.complete import Imputation

@@ -1,4 +1,4 @@
-"""A Gaussian model of rows, fitted to complete rows or, by EM, to rows with gaps; it fills gaps and tells how surely."""
+"""A Gaussian model of complete rows or, by EM, of rows with gaps; it fills gaps and tells how sure it is."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def learn(X: Array, rng: Generator) -> tuple[FilledByMixture, Calibration]:
 
 
 def hidden_entries(missing: Array, fold: Array, rng: Generator) -> Array:
-    """Observed entries to hide in the rows of a fold: those that some other row misses, so that they look like the gaps.
+    """Observed entries to hide in the rows of a fold: each row loses what another row misses.
 
     Every row and every column keeps something. Where nothing is missing, entries at random.
     """
@@ -136,7 +136,7 @@ class _Trial:
 
 
 def _tables(X: Array, rng: Generator) -> Iterator[tuple[Array, Array]]:
-    """Rows with more gaps, and which entries were hidden; the rows of one fold, or half of the rows of a large table."""
+    """Rows with more gaps, and which entries were hidden: in every fold, or in half of the rows of a large table."""
     small = X.size < FEW_ENTRIES
     part = rng.permutation(len(X)) % (FOLDS if small else 2)
     for number in range(FOLDS if small else 1):

@@ -1,4 +1,4 @@
-"""Gaps filled by a Gaussian model, then by rounds of kernel PCA: project, take the pre-image, put known entries back."""
+"""Gaps filled by rounds of kernel PCA: project, take the pre-image, put known entries back."""
 
 from __future__ import annotations
 

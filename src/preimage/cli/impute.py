@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from preimage.cli.common import Command, Told, counted, output_option, seed_option, shared_options, table_options
+from preimage.cli.common import (
+    Command,
+    CommandResult,
+    counted,
+    output_option,
+    seed_option,
+    shared_options,
+    table_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +45,7 @@ def command(
     seed: int,
     force: bool,
     as_json: bool,
-) -> Told:
+) -> CommandResult:
     """The rows of INPUT with their gaps filled; all other numbers stay as they are.
 
     INPUT alone may have gaps everywhere: an Imputer learns from its rows. With a MODEL, a file that `fit` wrote, that
@@ -52,7 +60,7 @@ def command(
         raise click.UsageError("--scheduler needs a MODEL: an Imputer learns on this machine.")
     with _learned(model, reading, seed) as (imputer, data, n_gaps):
         told = write_answers(data, imputer.transform, output, data.form, force=force, gaps=True)
-    return Told(told.facts | _facts(imputer, data, n_gaps), f"{told.words}, {counted(n_gaps, 'gap')} filled")
+    return CommandResult(told.facts | _facts(imputer, data, n_gaps), f"{told.words}, {counted(n_gaps, 'gap')} filled")
 
 
 @contextmanager

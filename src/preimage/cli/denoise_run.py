@@ -13,8 +13,8 @@ from preimage import progress
 from preimage.cli.apply import check_finite
 from preimage.cli.common import counted
 from preimage.cli.fit import EXACT, LANDMARKS
-from preimage.cli.lines import constructed
 from preimage.cli.options import n_components
+from preimage.cli.python_code import constructed
 from preimage.io import Data, Form
 from preimage.io.pixels import grey_levels
 from preimage.noise import GaussianNoise
@@ -26,11 +26,11 @@ NAMED = 5  # columns named in one line
 SAMPLE = 20_000  # rows of a large file from which a denoiser learns
 
 
-class Cleaning:
+class DenoiseRun:
     """Noisy data, and the model that cleans them.
 
-    Where a kernel, components or a way back are given for rows, one :class:`preimage.KernelPCA` with these does it;
-    else :class:`preimage.Denoiser`, which chooses by itself.
+    Where a kernel, components or a pre-image method are given for rows, one :class:`preimage.KernelPCA` with these does
+    it; else :class:`preimage.Denoiser`, which chooses by itself.
 
     Parameters
     ----------
@@ -93,9 +93,10 @@ class Cleaning:
             "remaining_error": None if risk is None else float(risk),
             "removed": float(np.sqrt(self.removed.mean())),
             "model": constructed(model),
-        } | (
-            {} if self.columns is None else {"columns_cleaned": {name: vars(one) for name, one in self.columns.items()}}
-        )
+        }
+        if self.columns is not None:
+            told["columns_cleaned"] = {name: vars(column) for name, column in self.columns.items()}
+        return told
 
     @property
     def columns(self) -> dict[str, Any] | None:
@@ -220,14 +221,14 @@ class Cleaning:
         )
 
     def _way_back(self) -> Any:
-        """The method, told the noise where it can use it."""
+        """The method, given the noise law if it can use it."""
         from preimage.preimages import Learned
 
         if isinstance(self.noise, str):
             return self.method or "auto"
         method = Learned() if self.method in (None, "auto") else self.method
         if not isinstance(method, Learned):
-            raise click.UsageError("with one kernel PCA only --preimage learned can be told the --noise.")
+            raise click.UsageError("with one kernel PCA only --preimage learned takes the --noise.")
         return replace(method, noise=self.noise)
 
 

@@ -105,7 +105,8 @@ class ColumnNoise(NoiseLaw):
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
         """Add the noise."""
-        return X + np.asarray(self.sigmas, dtype=X.dtype) * rng.standard_normal(X.shape).astype(X.dtype)
+        noisy: Array = X + np.asarray(self.sigmas, dtype=X.dtype) * rng.standard_normal(X.shape).astype(X.dtype)
+        return noisy
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from preimage.imputation import Calibration
+from preimage.imputation import ErrorCalibration
 from preimage.imputation.chained import ChainedRegression
 from preimage.imputation.gaussian import GaussianModel
 from preimage.imputation.learning import hidden_entries
@@ -94,7 +94,7 @@ def test_intervals_hold_the_share_that_they_promise():
     deviations, hidden = rng.uniform(0.5, 2, (400, 3)), np.ones((400, 3), dtype=bool)
     scales = np.array([0.5, 1.0, 3.0])
     errors = deviations * scales * rng.standard_t(3, (400, 3))
-    calibration = Calibration.of(errors, deviations, hidden)
+    calibration = ErrorCalibration.of(errors, deviations, hidden)
     new = deviations * scales * rng.standard_t(3, (400, 3))
     for level in (0.5, 0.9):
         inside = np.abs(new) <= calibration.half_width(level) * calibration.factors * deviations

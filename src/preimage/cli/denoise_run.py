@@ -85,7 +85,7 @@ class DenoiseRun:
         """What was done, for a program."""
         model, noise = self.model, _in_python_numbers(getattr(self.model, "noise_", self.noise))
         risk, stack = getattr(model, "risk_", None), getattr(model, "stack_", None)
-        told = {
+        told: dict[str, Any] = {
             "method": type(model).__name__,
             "examples": "noisy" if self.train is None else "clean",
             "noise": noise if isinstance(noise, str) else repr(noise),

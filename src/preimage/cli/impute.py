@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,12 +17,9 @@ from preimage.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy as np
 
     from preimage.io import Data, Reading
-    from preimage.io.stores import Store
 
 LEARNED_FROM = 20_000  # rows of a large file
 
@@ -58,26 +54,25 @@ def command(
             return write_answers(data, fitted.impute, output, data.form, force=force, gaps=True)
     if scheduler is not None:
         raise click.UsageError("--scheduler needs a MODEL: an Imputer learns on this machine.")
-    with _learned(model, reading, seed) as (imputer, data, n_gaps):
-        told = write_answers(data, imputer.transform, output, data.form, force=force, gaps=True)
+    imputer, data, n_gaps = _learned(model, reading, seed)
+    told = write_answers(data, imputer.transform, output, data.form, force=force, gaps=True)
     return CommandResult(told.facts | _facts(imputer, data, n_gaps), f"{told.words}, {counted(n_gaps, 'gap')} filled")
 
 
-@contextmanager
-def _learned(input: str, reading: Reading, seed: int) -> Iterator[tuple[Any, Data | Store, int]]:
+def _learned(input: str, reading: Reading, seed: int) -> tuple[Any, Data, int]:
     """An imputer fitted to the rows of a file, the rows, and how many gaps they have."""
     import numpy as np
 
     from preimage import Imputer
-    from preimage.io.stores import opened
+    from preimage.io import read
 
-    with opened(input, None, reading) as data:
-        n_gaps = sum(int(np.isnan(block).sum()) for block in data.blocks(gaps=True))
-        imputer = Imputer(keep_empty_features=True, random_state=seed)
-        yield imputer.fit(_some_rows(data)), data, n_gaps
+    data = read(input, reading)
+    n_gaps = sum(int(np.isnan(block).sum()) for block in data.blocks(gaps=True))
+    imputer = Imputer(keep_empty_features=True, random_state=seed)
+    return imputer.fit(_some_rows(data)), data, n_gaps
 
 
-def _some_rows(data: Data | Store) -> np.ndarray:
+def _some_rows(data: Data) -> np.ndarray:
     """All rows with their gaps, or evenly spaced ones of many."""
     import numpy as np
 
@@ -88,7 +83,7 @@ def _some_rows(data: Data | Store) -> np.ndarray:
     return np.concatenate(kept)
 
 
-def _facts(imputer: Any, data: Data | Store, n_gaps: int) -> dict[str, Any]:
+def _facts(imputer: Any, data: Data, n_gaps: int) -> dict[str, Any]:
     """What was filled and how well, for a program."""
     names = data.form.columns or tuple(str(number + 1) for number in range(data.shape[1]))
     errors = dict(zip(names, imputer.errors_.tolist(), strict=True))

@@ -227,7 +227,7 @@ def judged_columns(
     risks = np.maximum(removed - sigma**2 + 2 * sigma**2 * slopes, 0)
     cleaned = units.used & (risks < (WORTH * sigma) ** 2)
     rows_of = zip(units.noise, units.scale, np.sqrt(risks), np.sqrt(removed), cleaned, strict=True)
-    return tuple(_column_risk(*map(float, values), use) for *values, use in rows_of)
+    return tuple(_column_risk(float(a), float(b), float(c), float(e), bool(use)) for a, b, c, e, use in rows_of)
 
 
 def _column_risk(noise: float, scale: float, risk: float, removed: float, use: bool) -> ColumnRisk:

@@ -330,7 +330,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         names = getattr(self, "feature_names_in_", range(d))
         self.summary_ = {str(name): column for name, column in zip(names, self.stack_.columns, strict=True)}
 
-    def _table_law(self, rows: np.ndarray, d: int) -> NoiseLaw:
+    def _table_law(self, rows: np.ndarray, d: int):
         """The noise of a table: one σ per column unless there are clean examples, for which any law will do."""
         if self.examples == "noisy" and isinstance(self.noise, str) and self.noise == "auto":
             return ColumnNoise(tuple(column_noise(rows)))

@@ -11,7 +11,7 @@ from preimage._typing import Array
 from preimage.estimators import conventions
 from preimage.exceptions import NothingFoundWarning, warn
 from preimage.gram import threads
-from preimage.imputation import Calibration, FilledByMixture, learn
+from preimage.imputation import ErrorCalibration, FilledByMixture, learn
 from preimage.imputation.levels import Levels
 from preimage.io.models import Persistent
 from preimage.kernels.base import is_number
@@ -63,7 +63,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
     """
 
     mixture_: FilledByMixture
-    calibration_: Calibration
+    calibration_: ErrorCalibration
 
     def __init__(
         self,

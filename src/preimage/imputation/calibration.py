@@ -8,7 +8,7 @@ import numpy as np
 
 from preimage._typing import Array
 
-__all__ = ["Calibration"]
+__all__ = ["ErrorCalibration"]
 
 PRIOR = 40  # hidden entries that all columns together count for in the factor of one
 SCORES = 2000  # kept of the errors, evenly spaced when sorted
@@ -16,14 +16,14 @@ NORMAL = 200  # scores of the normal law, where nothing was hidden
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class ErrorCalibration:
     """Errors in units of a model's standard deviations: a factor per column, and the sizes in units of these."""
 
     factors: Array
     scores: Array
 
     @classmethod
-    def of(cls, errors: Array, deviations: Array, hidden: Array) -> Calibration:
+    def of(cls, errors: Array, deviations: Array, hidden: Array) -> ErrorCalibration:
         """From the errors at hidden entries and the deviations that the model expected."""
         if not hidden.any():
             return cls.none(hidden.shape[1])
@@ -36,7 +36,7 @@ class Calibration:
         return cls(factors, sizes[few])
 
     @classmethod
-    def none(cls, d: int) -> Calibration:
+    def none(cls, d: int) -> ErrorCalibration:
         """The model's own deviations and the normal law."""
         from scipy.stats import norm
 

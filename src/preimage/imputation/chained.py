@@ -93,7 +93,7 @@ class ChainedMap:
     def _order(self, missing: Array) -> Iterator[int]:
         """Columns with gaps, as often as there are rounds."""
         for _ in range(self.settings.n_rounds):
-            yield from np.flatnonzero(missing.any(axis=0))
+            yield from np.flatnonzero(missing.any(axis=0)).tolist()
 
 
 class _Pairs:

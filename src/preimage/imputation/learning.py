@@ -10,7 +10,7 @@ import numpy as np
 
 from preimage import progress
 from preimage._typing import Array, Generator
-from preimage.imputation.calibration import Calibration
+from preimage.imputation.calibration import ErrorCalibration
 from preimage.imputation.chained import ChainedRegression
 from preimage.imputation.gaussian import EqualNoise, GaussianModel, OwnNoise
 from preimage.imputation.local import LocalGaussians
@@ -55,16 +55,16 @@ class FilledByMixture:
         return first
 
 
-def learn(X: Array, rng: Generator) -> tuple[FilledByMixture, Calibration]:
+def learn(X: Array, rng: Generator) -> tuple[FilledByMixture, ErrorCalibration]:
     """The mixture for standardised rows with gaps, and how far its answers are from the truth."""
     some = X if len(X) <= MOST_ROWS else X[np.sort(rng.choice(len(X), MOST_ROWS, replace=False))]
     if len(some) < FEWEST_ROWS or X.shape[1] == 1:
         model = GaussianModel.start(some).improved(some, EqualNoise(SHARES[0]), STEPS)
-        return FilledByMixture(("Gaussian",), (model,), np.ones((X.shape[1], 1))), Calibration.none(X.shape[1])
+        return FilledByMixture(("Gaussian",), (model,), np.ones((X.shape[1], 1))), ErrorCalibration.none(X.shape[1])
     trial = _Trial.of(some, rng)
     weights = weights_by_column(trial.errors, trial.hidden)
-    fillers = tuple(trial.refitted(some, rng, weights.any(axis=0)))
-    calibration = Calibration.of(np.einsum("jm,mrj->rj", weights, trial.errors), trial.deviations, trial.hidden)
+    fillers = tuple(trial.refitted(some, rng, np.asarray(weights.any(axis=0))))
+    calibration = ErrorCalibration.of(np.einsum("jm,mrj->rj", weights, trial.errors), trial.deviations, trial.hidden)
     return FilledByMixture(trial.names, fillers, weights), calibration
 
 
@@ -120,7 +120,7 @@ class _Trial:
         progress.report("settings", len(FAMILIES), len(FAMILIES))
         order = [best, *(i for i in range(len(names)) if i != best)]
         hidden = np.logical_or.reduce([hidden for _, hidden in tables])
-        picked = [[values[i] for i in order] for values in (names, settings, errors)]
+        picked: list[Any] = [[values[i] for i in order] for values in (names, settings, errors)]
         return cls(tuple(picked[0]), tuple(picked[1]), np.stack(picked[2]), hidden, deviations)
 
     def refitted(self, X: Array, rng: Generator, used: Array) -> Iterator[Any]:

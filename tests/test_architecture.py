@@ -24,6 +24,7 @@ ROOMS = [
     "expansion",
     "decomposition",
     "preimages",
+    "imputation",
     "reduced",
     "invertible",
     "clustering",

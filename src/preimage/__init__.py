@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from preimage.estimators import Denoiser as Denoiser
+    from preimage.estimators import Imputer as Imputer
     from preimage.estimators import InvertibleKernelPCA as InvertibleKernelPCA
     from preimage.estimators import KernelKMeans as KernelKMeans
     from preimage.estimators import KernelPCA as KernelPCA
@@ -24,6 +25,7 @@ _HOMES = {
     "Chunks": "preimage.io.chunks",
     "Denoiser": "preimage.estimators",
     "Expansion": "preimage.expansion",
+    "Imputer": "preimage.estimators",
     "InvertibleKernelPCA": "preimage.estimators",
     "KernelKMeans": "preimage.estimators",
     "KernelPCA": "preimage.estimators",
@@ -41,6 +43,7 @@ _ROOMS = (
     "estimators",
     "exceptions",
     "features",
+    "imputation",
     "invertible",
     "io",
     "kernels",

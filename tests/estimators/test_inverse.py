@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits
 from preimage import KernelPCA
 from preimage.datasets import half_circle
 from preimage.exceptions import ConvergenceWarning, NothingFilteredWarning
+from preimage.imputation import GaussianModel
 from preimage.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from preimage.noise import GaussianNoise, SaltAndPepper
 from preimage.preimages import (
@@ -25,7 +26,6 @@ from preimage.preimages import (
     Nearest,
     OneStep,
 )
-from preimage.preimages.gaps import GaussianModel
 from preimage.statistics import metrics
 
 METHODS = [FixedPoint(), Gradient(), Distance(), Learned(), Conformal(), OneStep(), ConvexCombination(), Nearest()]

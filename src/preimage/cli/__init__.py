@@ -16,7 +16,7 @@ COMMANDS = {
     "fit": ("preimage.cli.fit", "Kernel PCA of the rows of a file, kept in a model file."),
     "transform": ("preimage.cli.transform", "Codes of rows by a model."),
     "reconstruct": ("preimage.cli.reconstruct", "What a model's components keep of rows."),
-    "impute": ("preimage.cli.impute", "Fill the gaps of rows by a model."),
+    "impute": ("preimage.cli.impute", "Fill the gaps of rows."),
     "score": ("preimage.cli.score", "How far rows lie from a model's subspace."),
     "monitor": ("preimage.cli.monitor", "List alarms of a process, and the sensor that explains each."),
     "inspect": ("preimage.cli.inspect", "What is in a model file."),

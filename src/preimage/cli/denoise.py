@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     help="Its σ in the units of the numbers, [0, 1] for pixels, or law:number.",
 )
 @click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
+@click.option(
+    "--scale",
+    type=click.Choice(["auto", "standard", "none"]),
+    default="auto",
+    show_default=True,
+    help="Bring the columns of a table to one unit; auto does so unless rows are images or signals.",
+)
 @click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
 @click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA of so many components.")
 @click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this pre-image method.")

@@ -22,6 +22,7 @@ from preimage.statistics.noise_level import noise_level
 
 SHOWN = 200  # rows kept for the report
 SAMPLES = 3000  # and samples of a signal
+NAMED = 5  # columns named in one line
 SAMPLE = 20_000  # rows of a large file from which a denoiser learns
 
 
@@ -35,7 +36,7 @@ class DenoiseRun:
     ----------
     data, train : Data
         The noisy data, and clean examples or None.
-    noise, shape, kernel, components, method, effort, seed
+    noise, shape, kernel, components, method, effort, scale, seed
         The options; None where one was not given.
     """
 
@@ -50,9 +51,10 @@ class DenoiseRun:
         components: Any,
         method: Any,
         effort: str = "standard",
+        scale: str = "auto",
         seed: int,
     ):
-        self.data, self.train, self.effort = data, train, effort
+        self.data, self.train, self.effort, self.scale = data, train, effort, scale
         self.form = data.form if shape is None else _shaped(data, shape)
         self.kernel, self.components, self.method, self.noise = kernel, components, method, noise
         self._check()
@@ -83,7 +85,7 @@ class DenoiseRun:
         """What was done, for a program."""
         model, noise = self.model, _in_python_numbers(getattr(self.model, "noise_", self.noise))
         risk, stack = getattr(model, "risk_", None), getattr(model, "stack_", None)
-        return {
+        told: dict[str, Any] = {
             "method": type(model).__name__,
             "examples": "noisy" if self.train is None else "clean",
             "noise": noise if isinstance(noise, str) else repr(noise),
@@ -92,9 +94,23 @@ class DenoiseRun:
             "removed": float(np.sqrt(self.removed.mean())),
             "model": constructed(model),
         }
+        if self.columns is not None:
+            told["columns_cleaned"] = {name: vars(column) for name, column in self.columns.items()}
+        return told
+
+    @property
+    def columns(self) -> dict[str, Any] | None:
+        """What became of the columns of a scaled table, by name; None for other data."""
+        found = getattr(self.model, "summary_", None)
+        if found is None:
+            return None
+        names = self.form.columns or tuple(f"column {number + 1}" for number in range(len(found)))
+        return dict(zip(names, found.values(), strict=True))
 
     def words(self) -> str:
         """What was done, for a person."""
+        if self.columns is not None:
+            return self._table_words(self.columns)
         facts = self.facts()
         what = {"image": "one image", "signal": "one signal"}.get(self.form.alone, counted(self.data.shape[0], "row"))
         law = _law_in_words(getattr(self.model, "noise_", self.noise), of_one=self.data.scale > 1) or facts["noise"]
@@ -104,6 +120,18 @@ class DenoiseRun:
         return told + (
             "" if facts["remaining_error"] is None else f", remaining error about {facts['remaining_error'] ** 0.5:.3g}"
         )
+
+    def _table_words(self, columns: dict[str, Any]) -> str:
+        """How many columns of a table were cleaned, by how much, and which were left alone."""
+        cleaned = [one for one in columns.values() if one.cleaned]
+        left = [name for name, one in columns.items() if not one.cleaned]
+        told = f"{counted(self.data.shape[0], 'row')}, {len(cleaned)} of {counted(len(columns), 'column')} cleaned"
+        if cleaned:
+            ratios = [one.remaining / one.noise if one.noise else 1.0 for one in cleaned]
+            told += f", error about {np.mean(ratios):.0%} of the noise"
+        if left and cleaned:
+            told += f", left alone: {', '.join(left[:NAMED])}" + (" and others" if len(left) > NAMED else "")
+        return told
 
     def _pairs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         if self.form.alone == "image":
@@ -173,6 +201,7 @@ class DenoiseRun:
             examples="noisy" if self.train is None else "clean",
             noise=self.noise,
             geometry=None if self.form.alone else self.form.shape,
+            scale=self.scale,
             **({} if self.kernel is None else {"kernel": self.kernel}),
             effort=self.effort,
             random_state=seed,

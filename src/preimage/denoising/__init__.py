@@ -9,9 +9,13 @@ from preimage.denoising.saturation import Limits
 from preimage.denoising.similar_rows import SimilarRows, censored_level
 from preimage.denoising.stack import Level, Plan, Stack
 from preimage.denoising.stage import Recipe, Stage
+from preimage.denoising.tables import ColumnRisk, ColumnUnits, DenoisedTable, column_noise, given_noise
 
 __all__ = [
     "EFFORTS",
+    "ColumnRisk",
+    "ColumnUnits",
+    "DenoisedTable",
     "NoiseCurve",
     "Learner",
     "Level",
@@ -23,7 +27,9 @@ __all__ = [
     "Stage",
     "Units",
     "censored_level",
+    "column_noise",
     "cut",
     "denoised_alone",
+    "given_noise",
     "small_patches",
 ]

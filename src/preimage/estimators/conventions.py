@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage._typing import RowsLike
@@ -131,7 +132,7 @@ def _what_fills_gaps(estimator: Any, fitting: bool) -> str:
     if not fitting and hasattr(estimator, "impute"):
         return f"{name}.impute fills the gaps of rows; its other methods take complete rows."
     when = "is fitted on complete rows" if fitting else "takes complete rows"
-    return f"{name} {when}: leave out the others, or fill their gaps first, for example by KernelPCA.impute."
+    return f"{name} {when}: fill their gaps first by preimage.Imputer, which learns from rows with gaps."
 
 
 def check_flags(estimator: Any, *names: str) -> None:
@@ -177,6 +178,28 @@ def also_distributed(method: Callable) -> Callable:
         return distributed().call(self, method.__name__, arguments.pop(rows), **arguments)
 
     return handed_over
+
+
+def in_input_columns(method: Callable) -> Callable:
+    """A method whose answer has the columns of the training rows, and obeys ``set_output`` as ``transform`` does."""
+
+    @wraps(method)
+    def framed(self, X, *args, **options):
+        return _framed(self, X, method(self, X, *args, **options))
+
+    return framed
+
+
+def _framed(estimator: Any, X, found):
+    """A frame of the kind that ``set_output`` asks for, with the index of X; else what was found."""
+    chosen = _get_output_config("transform", estimator)["dense"]
+    if chosen == "default" or not isinstance(found, np.ndarray):
+        return found
+    adapter = ADAPTERS_MANAGER.adapters[chosen]
+    names = getattr(estimator, "feature_names_in_", None)
+    width = found.shape[1]
+    columns = [f"x{j}" for j in range(width)] if names is None or len(names) != width else names
+    return adapter.create_container(found, X, columns=columns, inplace=False)
 
 
 def remember_width(estimator: Any, n_columns: int) -> None:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from preimage import kernels
 from preimage.denoising import (
     EFFORTS,
+    DenoisedTable,
     Learner,
     Limits,
     NoiseCurve,
@@ -18,8 +19,10 @@ from preimage.denoising import (
     Stack,
     Units,
     censored_level,
+    column_noise,
     cut,
     denoised_alone,
+    given_noise,
     small_patches,
 )
 from preimage.estimators import conventions
@@ -28,7 +31,7 @@ from preimage.gram import threads, tiles
 from preimage.io.models import Persistent
 from preimage.kernels import Radial
 from preimage.kernels.base import is_number
-from preimage.noise import GaussianNoise, NoiseLaw, as_noise
+from preimage.noise import ColumnNoise, GaussianNoise, NoiseLaw, as_noise
 from preimage.statistics.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
 
 FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes
@@ -53,12 +56,17 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     ----------
     examples : "noisy" or "clean"
         What the rows given to ``fit`` are.
-    noise : "auto", a noise law, a callable (X, rng) → Y, or a number
-        What is to be removed; a number is the σ of Gaussian noise. "auto" estimates σ from noisy rows; where these
-        cannot tell, a :class:`NoiseLevelWarning` says so, and σ is the lower end of what it may be.
+    noise : "auto", a noise law, a callable (X, rng) → Y, a number, or an array
+        What is to be removed; a number is the σ of Gaussian noise, an array that of every column of a table. "auto"
+        estimates σ from noisy rows; where these cannot tell, a :class:`NoiseLevelWarning` says so, and σ is the lower
+        end of what it may be.
     geometry : None or tuple
         What a row is: None a list of numbers, (height, width) or (height, width, channels) an image, (length,) a
         signal. Neighbours of a point say much about it, so give it if there is one.
+    scale : "auto", "standard" or "none"
+        Whether columns are brought to one unit before. "auto" does so for rows without a geometry, whose columns have
+        units and noise levels of their own: then σ is estimated for every column, a column that would gain nothing is
+        left alone, and so are constant columns and evenly spaced ones, such as time.
     kernel : kernel object or name
         A kernel of the distance; one without a length scale takes it from what each stage sees.
     n_landmarks : int
@@ -79,8 +87,11 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         What is removed; by the last ``fit`` or from the last image.
     risk_ : float
         The mean squared error of a number that remains, as the rows set aside show it, or Stein's estimate of an image.
+        For a scaled table it is in units of the columns' standard deviations.
     stack_ : Stack
         The levels that ``fit`` found.
+    summary_ : dict of ColumnRisk
+        Of a scaled table, by column: its noise, the error that remains, what was removed, and whether it was cleaned.
     candidates_ : dict of floats
         The risk of each estimate of which the last image is the combination.
     residual_ : array
@@ -106,6 +117,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         examples="noisy",
         noise="auto",
         geometry=None,
+        scale="auto",
         kernel="gaussian",
         n_landmarks=1200,
         n_stages=4,
@@ -116,6 +128,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         self.examples = examples
         self.noise = noise
         self.geometry = geometry
+        self.scale = scale
         self.kernel = kernel
         self.n_landmarks = n_landmarks
         self.n_stages = n_stages
@@ -131,7 +144,10 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
             X = conventions.read_rows(self, X, ensure_min_samples=2)
             images = X.reshape(-1, *_shape(self.geometry, X.shape[1]))
-            if self.geometry is not None and len(images) < FEWEST_IMAGES:
+            self.__dict__.pop("summary_", None)
+            if self._is_scaled():
+                self._learn_table(images)
+            elif self.geometry is not None and len(images) < FEWEST_IMAGES:
                 self._learn(np.concatenate([cut(image) for image in images]), wholes=False, windows=True, anywhere=True)
             else:
                 self._learn(images, wholes=True, windows=self.geometry is not None)
@@ -215,7 +231,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         inside = self.units_.inside(images)
         if limits and wholes:
             curve = NoiseCurve(0.0, max(self.noise_.sigma, LEAST_SIGMA * self.units_.scale) ** 2, limits)
-            self.stack_: SimilarRows | Stack = SimilarRows.fit(inside, curve.within(self.units_), rng)
+            self.stack_: DenoisedTable | SimilarRows | Stack = SimilarRows.fit(inside, curve.within(self.units_), rng)
             self.risk_ = self.stack_.risk * self.units_.scale**2
             _warn_of_tails(inside[:VALIDATION] - self.stack_(inside[:VALIDATION]))
             return
@@ -231,7 +247,38 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             _warn_of_tails(some - self.stack_(some))
         self.risk_ = max(self.stack_.risk, 0.0) * self.units_.scale**2
 
+    def _is_scaled(self) -> bool:
+        """Whether the columns have units of their own."""
+        if self.scale not in ("auto", "standard", "none"):
+            raise ValueError(f'scale must be "auto", "standard" or "none", not {self.scale!r}.')
+        if self.scale == "standard" and self.geometry is not None:
+            raise ValueError("the columns of images and signals have one unit: scale='standard' is for geometry=None.")
+        return self.geometry is None and self.scale != "none"
+
+    def _learn_table(self, rows: np.ndarray) -> None:
+        rng, d = conventions.generator(self.random_state), rows.shape[-1]
+        learner = Learner(self._kernel(), self.n_landmarks, self.n_stages, wholes=True, windows=False)
+        law = self._table_law(rows[:, 0], d)
+        if self.examples == "clean":
+            self.stack_ = DenoisedTable.from_clean(rows, law, learner, rng)
+        else:
+            self.stack_ = DenoisedTable.from_noisy(rows, np.array(law.sigmas), learner, rng)
+        self.noise_, self.risk_ = law, self.stack_.risk
+        names = getattr(self, "feature_names_in_", range(d))
+        self.summary_ = {str(name): column for name, column in zip(names, self.stack_.columns, strict=True)}
+
+    def _table_law(self, rows: np.ndarray, d: int):
+        """The noise of a table: one σ per column unless there are clean examples, for which any law will do."""
+        if self.examples == "noisy" and isinstance(self.noise, str) and self.noise == "auto":
+            return ColumnNoise(tuple(column_noise(rows)))
+        if is_number(self.noise) or isinstance(self.noise, np.ndarray | list | tuple):
+            return ColumnNoise(tuple(given_noise(self.noise, d)))
+        law = self._law(rows[:, None], None)
+        return ColumnNoise(tuple(given_noise(law.sigma, d))) if self.examples == "noisy" else law
+
     def _denoised(self, images: np.ndarray) -> np.ndarray:
+        if isinstance(self.stack_, DenoisedTable):
+            return self.stack_(images)
         if not self.stack_.levels:
             return images.copy()
         return self.units_.outside(self.stack_(self.units_.inside(images))).astype(images.dtype)

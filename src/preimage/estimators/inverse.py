@@ -14,11 +14,12 @@ from preimage.decomposition import Decomposition
 from preimage.estimators import conventions
 from preimage.exceptions import NothingFilteredWarning, warn
 from preimage.expansion import FeatureVectors
+from preimage.imputation import Imputation
 from preimage.kernels.base import positive
 from preimage.kernels.scales import spread_rows
 from preimage.preimages import Preimages
 from preimage.preimages.base import dense_rows, refuse_precomputed
-from preimage.preimages.gaps import Imputation, damp_outliers
+from preimage.preimages.outliers import damp_outliers
 
 
 class InverseMixin:
@@ -34,6 +35,7 @@ class InverseMixin:
     _seed: int
     _rows: Callable[[Any], Any]
 
+    @conventions.in_input_columns
     @conventions.also_distributed
     def inverse_transform(self, X):
         """Points of input space for rows X of codes.
@@ -42,6 +44,7 @@ class InverseMixin:
         """
         return self._decode(X, "X").points
 
+    @conventions.in_input_columns
     @conventions.also_distributed
     def denoise(self, X, *, outlier_scale=None, n_rounds=10):
         """The rows of X projected onto the subspace, and the pre-images of the projections.
@@ -81,6 +84,7 @@ class InverseMixin:
             raise ValueError("give either the rows X, to denoise them, or codes=, to decode them.")
         return self._denoise(X, outlier_scale, n_rounds) if codes is None else self._decode(codes, "codes")
 
+    @conventions.in_input_columns
     @conventions.also_distributed
     def impute(self, X, *, n_rounds=5):
         """The rows of X with their NaN entries filled; observed entries stay as they are.

@@ -23,6 +23,7 @@ ROOMS = (
     "expansion",
     "decomposition",
     "preimages",
+    "imputation",
     "reduced",
     "denoising",
     "monitoring",

@@ -43,6 +43,12 @@ def from_spectrum(X: RowsLike, *, random_state: int = 0) -> NoiseLevel:
     return NoiseLevel(float(sigma), float(lowest * (1 - error)), float(sigma * (1 + error)), "spectrum", doubt)
 
 
+def signal_directions(X: RowsLike) -> int:
+    """How many directions of the rows stand out of noise that is equal in all columns."""
+    X = checked_rows(X)
+    return _count_signals(_spectrum(X), len(X) - 1, X.shape[1])[0]
+
+
 def _doubt(n_signal: int, n: int, d: int, lower: float, sigma: float) -> str:
     if d < 8 or n < 8:
         return f"{n + 1} rows of {d} numbers are too few to tell noise from signal"

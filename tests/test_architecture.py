@@ -29,6 +29,7 @@ ROOMS = [
     "clustering",
     "statistics",
     "io",
+    "decoding",
     "denoising",
     "monitoring",
     "estimators",

@@ -24,6 +24,7 @@ ROOMS = (
     "decomposition",
     "preimages",
     "reduced",
+    "decoding",
     "denoising",
     "monitoring",
     "estimators",

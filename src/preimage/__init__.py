@@ -45,6 +45,7 @@ _ROOMS = (
     "eigen",
     "estimators",
     "exceptions",
+    "export",
     "features",
     "invertible",
     "io",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from preimage import kernels
 from preimage._typing import Array
@@ -11,6 +11,7 @@ from preimage.decoding import METHODS, CodeMap, Known, Uncertainty, fit_map
 from preimage.estimators import conventions
 from preimage.io.models import Persistent
 from preimage.preimages.base import refuse_precomputed
+from preimage.tensors import as_numpy, is_tensor
 
 
 class Decoder(Persistent, conventions.NestedParameters):
@@ -59,8 +60,8 @@ class Decoder(Persistent, conventions.NestedParameters):
     def fit(self, Z, X):
         """Learn from codes Z and the rows X, dense or sparse, that they stand for."""
         with conventions.unchanged_on_failure(self):
-            Z = validate_data(self, Z, dtype=conventions.FLOATS, ensure_min_samples=3)
-            X = check_array(X, dtype=conventions.FLOATS, accept_sparse="csr", input_name="X")
+            Z = conventions.read_rows(self, Z, ensure_min_samples=3)
+            X = check_array(as_numpy(X) if is_tensor(X) else X, dtype=conventions.FLOATS, accept_sparse="csr", input_name="X")
             check_consistent_length(Z, X)
             if self.method not in METHODS:
                 raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}.")
@@ -72,6 +73,7 @@ class Decoder(Persistent, conventions.NestedParameters):
             self.error_ = float(self.map_.errors.mean())
         return self
 
+    @conventions.also_tensors
     def predict(self, Z):
         """The rows that the codes Z stand for, as a dense array."""
         Z = self._codes(Z)
@@ -97,4 +99,4 @@ class Decoder(Persistent, conventions.NestedParameters):
 
     def _codes(self, Z) -> Array:
         check_is_fitted(self)
-        return validate_data(self, Z, dtype=conventions.FLOATS, reset=False)
+        return conventions.read_rows(self, Z, reset=False)

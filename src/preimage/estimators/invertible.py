@@ -24,7 +24,7 @@ def _embeds_new_rows(estimator) -> bool:
     return True
 
 
-class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """An embedding with an ``inverse_transform``, which a :class:`Decoder` learns from its codes.
 
     Parameters

@@ -107,6 +107,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         """T² and SPE of the rows of a run in time order, or the sums that a CUSUM makes of them."""
         return Statistics(*self._values(X).T)
 
+    @conventions.also_tensors
     def score_samples(self, X) -> np.ndarray:
         """Minus max(T²/limit, SPE/limit): below −1 in an alarm."""
         values = self._values(X)

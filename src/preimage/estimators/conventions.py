@@ -166,16 +166,18 @@ def distributed() -> Any:
 
 def also_distributed(method: Callable) -> Callable:
     """A method that keeps to the estimator's ``n_jobs``, takes tensors, and is run for a Dask array on its cluster."""
-    return _handed_over(also_tensors(keeps_n_jobs(method)), is_dask, "preimage.distributed")
+    here = keeps_n_jobs(method)
+    here = here if method.__name__ == "fit" else also_tensors(here)  # a fit converts tensors to numpy's arrays
+    return _handed_over(here, is_dask, "preimage.distributed", "call")
 
 
 def also_tensors(method: Callable) -> Callable:
     """A method that :mod:`preimage.export` runs for a tensor, which comes back as one."""
-    return _handed_over(method, is_tensor, "preimage.export")
+    return _handed_over(method, is_tensor, "preimage.export", "answer_tensor")
 
 
-def _handed_over(method: Callable, theirs: Callable[[Any], bool], room: str) -> Callable:
-    """A method that the function ``call`` of a room answers, imported when it is first needed, for rows of its kind."""
+def _handed_over(method: Callable, theirs: Callable[[Any], bool], room: str, name: str) -> Callable:
+    """A method that a function of a room, imported when it is first needed, answers for rows of its kind."""
     shape = signature(method)
     rows = list(shape.parameters)[1]
 
@@ -185,7 +187,7 @@ def _handed_over(method: Callable, theirs: Callable[[Any], bool], room: str) -> 
             return method(self, *args, **options)
         arguments = dict(shape.bind(self, *args, **options).arguments)
         del arguments["self"]
-        return import_module(room).call(self, method.__name__, arguments.pop(rows), **arguments)
+        return getattr(import_module(room), name)(self, method.__name__, arguments.pop(rows), **arguments)
 
     return handed_over
 

@@ -61,7 +61,9 @@ class Decoder(Persistent, conventions.NestedParameters):
         """Learn from codes Z and the rows X, dense or sparse, that they stand for."""
         with conventions.unchanged_on_failure(self):
             Z = conventions.read_rows(self, Z, ensure_min_samples=3)
-            X = check_array(as_numpy(X) if is_tensor(X) else X, dtype=conventions.FLOATS, accept_sparse="csr", input_name="X")
+            X = check_array(
+                as_numpy(X) if is_tensor(X) else X, dtype=conventions.FLOATS, accept_sparse="csr", input_name="X"
+            )
             check_consistent_length(Z, X)
             if self.method not in METHODS:
                 raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}.")

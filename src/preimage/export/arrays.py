@@ -17,7 +17,7 @@ Constant = Callable[[Symbol], Any]
 TORCH = {"take": lambda x, numbers, axis: x[numbers]}
 
 
-def run(program: Program, X: Any, constant: Constant | None = None) -> Any:
+def evaluate(program: Program, X: Any, constant: Constant | None = None) -> Any:
     """What a program makes of rows: an array of the same library, device and precision.
 
     ``constant`` returns the arrays of constants; None brings numpy's to the rows' library.
@@ -37,7 +37,9 @@ def constants_like(program: Program, X: Any) -> Constant:
     def constant(symbol: Symbol) -> Any:
         name, array = program.constants[symbol]
         if name not in made:
-            made[name] = xp.asarray(np.array(array), dtype=X.dtype if array.dtype.kind == "f" else None, device=X.device)
+            made[name] = xp.asarray(
+                np.array(array), dtype=X.dtype if array.dtype.kind == "f" else None, device=X.device
+            )
         return made[name]
 
     return constant

@@ -90,7 +90,7 @@ def _free(Z: Symbol, gradient: Symbol, low: Any, high: Any) -> Any:
     """The gradient without the entries that push against the walls of the box."""
     if not np.all(np.isfinite(low)):
         return gradient
-    return np.where(((Z <= low) & (gradient > 0.0)) | ((Z >= high) & (gradient < 0.0)), 0.0, gradient)
+    return np.where(((low >= Z) & (gradient > 0.0)) | ((high <= Z) & (gradient < 0.0)), 0.0, gradient)
 
 
 def _direction(gradient: Symbol, curvature: Symbol, memory: list[Symbol]) -> Any:
@@ -123,7 +123,5 @@ def _remembered(memory: list[Symbol], move: Any, change: Any, accepted: Any, mov
     found = []
     for newest, slots in ((move, memory[:half]), (change, memory[half:])):
         shifted = [newest, *slots[:-1]]
-        found += [
-            np.where(emptied, 0.0, np.where(pushed, new, old)) for new, old in zip(shifted, slots, strict=True)
-        ]
+        found += [np.where(emptied, 0.0, np.where(pushed, new, old)) for new, old in zip(shifted, slots, strict=True)]
     return found

@@ -23,7 +23,7 @@ from preimage.kernels import Precomputed
 Formula = Callable[[Any, Symbol, float], Any]  # of the model, the rows and the precision
 
 
-def describe(model: Any, method: str = "transform", dtype: Any = np.float64) -> Program:
+def to_program(model: Any, method: str = "transform", dtype: Any = np.float64) -> Program:
     """The program of a method of a fitted model, to be run in this precision."""
     check_is_fitted(model)
     formulas = methods_of(model)

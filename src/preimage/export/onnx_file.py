@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage.export.arrays import run
-from preimage.export.models import describe
+from preimage.export.arrays import evaluate
+from preimage.export.models import to_program
 from preimage.export.program import Block, Program, Symbol
 from preimage.export.torch_module import precision_of
 from preimage.io.atomic import written
@@ -71,7 +71,7 @@ def to_onnx(
         Whether a file that is there may be replaced.
     """
     kind = np.dtype(precision_of(model) if dtype is None else dtype)
-    proto = onnx_model(describe(model, method, kind), kind)
+    proto = onnx_model(to_program(model, method, kind), kind)
     with written(path, overwrite=overwrite) as unfinished, open(unfinished, "wb") as stream:
         stream.write(proto.SerializeToString())
 
@@ -97,7 +97,7 @@ def onnx_model(program: Program, dtype: Any = np.float64) -> Any:
 def _shape(program: Program) -> tuple[int, ...]:
     """Of what the program makes of one row."""
     with np.errstate(all="ignore"):
-        return tuple(run(program, np.zeros((1, program.columns or 1))).shape)
+        return tuple(evaluate(program, np.zeros((1, program.columns or 1))).shape)
 
 
 class _Graph:

@@ -11,30 +11,30 @@ from sklearn.utils.validation import check_is_fitted
 from preimage.decomposition import Decomposition
 from preimage.estimators import conventions, fitting
 from preimage.estimators.fitting import Settings
-from preimage.export.arrays import run
+from preimage.export.arrays import evaluate
 from preimage.export.kernel_values import PointSet, diagonal
-from preimage.export.models import describe
+from preimage.export.models import to_program
 from preimage.export.program import Program, Symbol
 from preimage.features import FourierMap, Moments, NystromMap
 from preimage.gram import tiles
 from preimage.tensors import as_double, as_numpy, namespace
 
 
-def call(model: Any, method: str, X: Any, **options: Any) -> Any:
+def answer_tensor(model: Any, method: str, X: Any, **options: Any) -> Any:
     """What a method of a fitted model makes of a tensor: a tensor of its library, device and precision."""
     check_is_fitted(model)
     given = [name for name, value in options.items() if value is not None]
     if given:
         raise ValueError(f"{method} takes no {', '.join(given)} with a tensor: give a numpy array.")
     kind = precision(X)
-    program = _remembered(model, (method, kind), lambda: describe(model, method, kind))
+    program = _remembered(model, (method, kind), lambda: to_program(model, method, kind))
     if X.ndim != 2 or X.shape[1] != program.columns:
         raise ValueError(f"X has the shape {tuple(X.shape)}, and rows of {program.columns} columns are needed.")
-    return run(program, X)
+    return evaluate(program, X)
 
 
 def precision(X: Any) -> np.dtype:
-    """numpy's name of a tensor's precision; others than float32 and float64 are refused."""
+    """Numpy's name of a tensor's precision; others than float32 and float64 are refused."""
     name = str(X.dtype).rpartition(".")[2]
     if name not in ("float32", "float64"):
         raise TypeError(f"tensors must have the type float32 or float64, not {X.dtype}.")
@@ -55,7 +55,7 @@ def fit_tensor(model: Any, settings: Settings, X: Any, rng: np.random.Generator)
     if isinstance(features, FourierMap) and features.width > n:
         return fitting.fit_rows(settings, sample, rng)
     program = _columns(features, X.shape[1], kind)
-    parts = [_moments(program, features, X[rows]) for rows in tiles.row_blocks(n, 12 * 8 * features.width)]
+    parts = [_moments(program, features, X[rows, :]) for rows in tiles.row_blocks(n, 12 * 8 * features.width)]
     moments = sum(parts[1:], parts[0])
     return fitting.fit_moments(settings, features, moments, fitting.sample_rows(sample, rng), rng)
 
@@ -75,7 +75,7 @@ def _columns(features: Any, n_columns: int, kind: np.dtype) -> Program:
 
 def _moments(program: Program, features: Any, X: Any) -> Moments:
     """Moments of some rows, in double precision."""
-    xp, found = namespace(X), as_double(run(program, X))
+    xp, found = namespace(X), as_double(evaluate(program, X))
     columns, trace = found[:, :-1], float(xp.sum(found[:, -1]))
     mean = xp.mean(columns, axis=0)
     centred = columns - mean

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from preimage.export.arrays import run
-from preimage.export.models import describe
+from preimage.export.arrays import evaluate
+from preimage.export.models import to_program
 from preimage.export.program import Program
 
 
@@ -31,7 +31,7 @@ def to_torch(model: Any, method: str = "transform", dtype: Any = None) -> Any:
     except ImportError:
         raise ImportError('torch is not installed: pip install "preimage[torch]".') from None
     kind = np.dtype(precision_of(model) if dtype is None else dtype)
-    return _module_class(torch)(describe(model, method, kind), kind)
+    return _module_class(torch)(to_program(model, method, kind), kind)
 
 
 def precision_of(model: Any) -> np.dtype:
@@ -54,6 +54,6 @@ def _module_class(torch: Any) -> type:
                 self.register_buffer(name, torch.as_tensor(array))
 
         def forward(self, X: Any) -> Any:
-            return run(self.program, X, lambda symbol: getattr(self, self.program.constants[symbol][0]))
+            return evaluate(self.program, X, lambda symbol: getattr(self, self.program.constants[symbol][0]))
 
     return ProgramModule

@@ -25,15 +25,16 @@ LANDMARKS = 1500  # codes that carry the regression
 COUNTS = (1, 3, 5, 7, 10, 15, 20)  # of neighbours
 ENOUGH = 20_000  # pairs that the regression is learned from
 METHODS = ("auto", "learned", "neighbors", "distances")
+TIE = 1.05  # ratio of errors up to which the mean of two maps is preferred
 AROUND = 10  # neighbours of a code that tell how uncertain its row is
 
 
 class CodeMap(Protocol):
-    """A map from codes to rows that knows the error of every known row left out."""
+    """A map from codes to rows that knows what it misses of every known row left out."""
 
     @property
-    def errors(self) -> Array:
-        """Mean squared error of the entries of each known row, predicted without itself."""
+    def left_out(self) -> Array:
+        """What each known row is missed by when it is predicted without itself, in the directions of a sketch."""
 
     def values(self, codes: Array) -> Array:
         """A dense row for every code."""
@@ -81,20 +82,20 @@ class Neighbours:
 
     known: Known
     count: int
-    errors: Array
+    left_out: Array
 
     @classmethod
     def fit(cls, known: Known) -> Neighbours:
         """With the number of neighbours of least error."""
         shown = sketch(known.rows, np.asarray(known.rows.mean(axis=0)).ravel())
         _, near = known.nearest_others(COUNTS[-1])
-        sums, errors = np.zeros_like(shown), {}
+        sums, missed = np.zeros_like(shown), {}
         for count in range(1, near.shape[1] + 1):
             sums += shown[near[:, count - 1]]
             if count in COUNTS:
-                errors[count] = np.square(sums / count - shown).mean(axis=1)
-        best = min(errors, key=lambda count: float(errors[count].mean()))
-        return cls(known, best, errors[best])
+                missed[count] = float(np.square(sums / count - shown).mean())
+        best = min(missed, key=missed.__getitem__)
+        return cls(known, best, shown - shown[near[:, :best]].mean(axis=1))
 
     def values(self, codes: Array) -> Array:
         rows = self.known.rows
@@ -115,17 +116,16 @@ class Distances:
 
     known: Known
     count: int
-    errors: Array
+    left_out: Array
 
     @classmethod
     def fit(cls, known: Known, count: int = AROUND) -> Distances:
         """On all known codes."""
         _, near = known.nearest_others(count)
-        found = cls(known, near.shape[1], np.empty(len(known.codes)))
-        for block in known.blocks(len(known.codes), found.count):
-            gaps = found._located(known.codes[block], near[block]) - dense_rows(known.rows[block])
-            found.errors[block] = np.square(gaps).mean(axis=1)
-        return found
+        found = cls(known, near.shape[1], np.empty((0, 0)))
+        blocks = known.blocks(len(known.codes), found.count)
+        missed = [_missed(known.rows[block], found._located(known.codes[block], near[block])) for block in blocks]
+        return replace(found, left_out=np.concatenate(missed))
 
     def values(self, codes: Array) -> Array:
         near = self.known.nearest(codes, self.count)[1]
@@ -140,17 +140,44 @@ class Distances:
         return locate(rows, factor[:, None] * np.square(others - codes[:, None]).sum(axis=2))
 
 
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """The mean of two maps, whose errors partly cancel."""
+
+    first: CodeMap
+    second: CodeMap
+
+    @property
+    def left_out(self) -> Array:
+        """The mean of theirs."""
+        return (self.first.left_out + self.second.left_out) / 2
+
+    def values(self, codes: Array) -> Array:
+        return (self.first.values(codes) + self.second.values(codes)) / 2
+
+
+def left_out_errors(found: CodeMap) -> Array:
+    """Mean squared error of the entries of each known row, predicted without itself."""
+    errors: Array = np.square(found.left_out).mean(axis=1)
+    return errors
+
+
+def _missed(rows: Rows, found: Array) -> Array:
+    """What rows are missed by, in the directions of a sketch."""
+    return sketch(dense_rows(rows) - found, np.zeros(rows.shape[1], dtype=found.dtype))
+
+
 def fit_learned(known: Known, kernel: Kernel, rng: Generator) -> LearnedMap:
     """Kernel ridge regression on landmarks, from at most ``ENOUGH`` pairs; the others show its error."""
     order = rng.permutation(len(known.codes)) if len(known.codes) > LANDMARKS else np.arange(len(known.codes))
     used, others = order[:ENOUGH], order[ENOUGH:]
     found = _best_scale(known.part(used), kernel)
-    errors = np.empty(len(order))
-    errors[used] = found.errors
+    missed = np.empty((len(order), found.left_out.shape[1]))
+    missed[used] = found.left_out
     for block in known.blocks(len(others), 1):
-        gaps = found.values(known.codes[others[block]]) - dense_rows(known.rows[others[block]])
-        errors[others[block]] = np.square(gaps).mean(axis=1)
-    return replace(found, errors=errors)
+        chosen = others[block]
+        missed[chosen] = _missed(known.rows[chosen], found.values(known.codes[chosen]))
+    return replace(found, left_out=missed)
 
 
 def _best_scale(known: Known, kernel: Kernel) -> LearnedMap:
@@ -173,7 +200,11 @@ def _best_scale(known: Known, kernel: Kernel) -> LearnedMap:
 
 
 def fit_map(known: Known, kernel: Kernel, method: str, rng: Generator) -> CodeMap:
-    """The map of a name; where it is "auto", the one of all with the least error."""
+    """The map of a name; where it is "auto", the one with the least error.
+
+    The mean of the first two is taken where its error is nearly as small: codes of new rows are less exact than those of
+    the known rows, and the mean suffers less from that.
+    """
     fits: dict[str, Callable[[], CodeMap]] = {
         "learned": lambda: fit_learned(known, kernel, rng),
         "neighbors": lambda: Neighbours.fit(known),
@@ -181,7 +212,14 @@ def fit_map(known: Known, kernel: Kernel, method: str, rng: Generator) -> CodeMa
     }
     if method != "auto":
         return fits[method]()
-    return min((fit() for fit in fits.values()), key=lambda found: float(found.errors.mean()))
+    learned, near, distances = (fit() for fit in fits.values())
+    both = Mean(learned, near)
+    best = min((learned, near, distances), key=_error)
+    return both if _error(both) <= TIE * _error(best) else best
+
+
+def _error(found: CodeMap) -> float:
+    return float(left_out_errors(found).mean())
 
 
 @dataclass(frozen=True, eq=False)

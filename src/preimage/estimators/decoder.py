@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from preimage import kernels
 from preimage._typing import Array
-from preimage.decoding import METHODS, CodeMap, Known, Uncertainty, fit_map
+from preimage.decoding import METHODS, CodeMap, Known, Uncertainty, fit_map, left_out_errors
 from preimage.estimators import conventions
 from preimage.io.models import Persistent
 from preimage.preimages.base import refuse_precomputed
@@ -23,7 +23,7 @@ class Decoder(Persistent, conventions.NestedParameters):
     ----------
     method : "auto", "learned", "neighbors" or "distances"
         Kernel ridge regression; the mean of the nearest rows; the point at the right distances from them
-        (:mod:`preimage.decoding`). "auto" takes the one that predicts rows left out best.
+        (:mod:`preimage.decoding`). "auto" takes the one that predicts rows left out best, or the mean of the first two.
     kernel : kernel object or name
         Of the regression, on the codes. Without a length scale it takes the best of several by leave-one-out.
     random_state : int, RandomState, Generator or None
@@ -71,8 +71,8 @@ class Decoder(Persistent, conventions.NestedParameters):
             refuse_precomputed(kernel, "Decoder")
             known = Known(np.array(Z), X.copy())
             self.map_: CodeMap = fit_map(known, kernel, self.method, conventions.generator(self.random_state))
-            self._uncertainty = Uncertainty.of(known, self.map_.errors)
-            self.error_ = float(self.map_.errors.mean())
+            errors = left_out_errors(self.map_)
+            self._uncertainty, self.error_ = Uncertainty.of(known, errors), float(errors.mean())
         return self
 
     @conventions.also_tensors

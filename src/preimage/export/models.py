@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preimage import __version__, preimages
-from preimage.decoding import Distances, Neighbours
 from preimage.denoising import Stack
 from preimage.estimators import Decoder, Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor
 from preimage.estimators.inverse import prepared
@@ -19,6 +18,7 @@ from preimage.export.feature_space import Subspace
 from preimage.export.kernel_values import PointSet, diagonal
 from preimage.export.program import Program, Symbol, take
 from preimage.kernels import Precomputed
+from preimage.preimages.learned import LearnedMap
 
 Formula = Callable[[Any, Symbol, float], Any]  # of the model, the rows and the precision
 
@@ -130,14 +130,8 @@ def _indices(model: Monitor, X: Symbol, eps: float) -> Any:
 
 def _rows_of_codes(model: Decoder, codes: Symbol, eps: float) -> Any:
     fitted: Any = model.map_
-    if isinstance(fitted, Distances) or (isinstance(fitted, Neighbours) and fitted.count > 1):
-        raise NotExpressible(
-            f'Decoder("{"distances" if isinstance(fitted, Distances) else "neighbors"}") cannot be exported; '
-            'Decoder("learned") can.'
-        )
-    if isinstance(fitted, Neighbours):
-        known = PointSet(fitted.known.codes)
-        return take(PointSet(fitted.known.rows).points, known.squared_distances(codes).argmin())
+    if not isinstance(fitted, LearnedMap):
+        raise NotExpressible('only the regression of a Decoder can be exported: fit Decoder("learned").')
     return inverse_maps.regression(fitted, codes)
 
 

@@ -95,13 +95,13 @@ class LearnedMap:
     weights: Array
     mean: Array
     ridge: float
-    errors: Array  # leave-one-out squared error of every row, per entry
+    left_out: Array  # what every row is missed by when it is predicted without itself, in the directions of a sketch
     box: Box = OPEN  # where answers can be
 
     @property
     def error(self) -> float:
         """The leave-one-out mean squared error of an entry."""
-        return float(self.errors.mean())
+        return float(np.mean(np.square(self.left_out)))
 
     def __call__(self, targets: Any, starts: Array | None = None) -> Preimages:
         points = self.values(targets.codes)
@@ -139,13 +139,13 @@ def fit_regression(
     shown = sketch(targets, mean)
     unit = float(kernel.diagonal(landmarks).mean()) or 1.0
 
-    def errors(ridge: float) -> Array:
-        return _left_out_errors(rotated, values + ridge * unit, rotated.T @ shown, shown, copies)
+    def left_out(ridge: float) -> Array:
+        return _left_out(rotated, values + ridge * unit, rotated.T @ shown, shown, copies)
 
-    best = _best_ridge(lambda ridge: float(errors(ridge).mean())) if isinstance(ridge, str) else ridge
+    best = _best_ridge(lambda ridge: float(np.mean(np.square(left_out(ridge))))) if isinstance(ridge, str) else ridge
     moments = _centred_moments(rotated, targets, mean)
     weights = root @ (axes @ (moments / (values + best * unit)[:, None]))
-    return LearnedMap(kernel, landmarks, np.ascontiguousarray(weights), mean, best, errors(best))
+    return LearnedMap(kernel, landmarks, np.ascontiguousarray(weights), mean, best, left_out(best))
 
 
 def sketch(targets: Rows, mean: Array) -> Array:
@@ -176,12 +176,11 @@ def _best_ridge(error: Callable[[float], float]) -> float:
     return min(errors, key=errors.__getitem__)
 
 
-def _left_out_errors(rotated: Array, damped: Array, moments: Array, targets: Array, copies: int) -> Array:
-    """Mean squared error of the entries of each row, predicted without itself and its copies."""
+def _left_out(rotated: Array, damped: Array, moments: Array, targets: Array, copies: int) -> Array:
+    """What each row is missed by when it is predicted without itself and its copies."""
     misfit = targets - rotated @ (moments / damped[:, None])
     groups = (rotated / np.sqrt(damped)).reshape(-1, copies, rotated.shape[1])
     leverage = np.eye(copies, dtype=groups.dtype) - groups @ groups.transpose(0, 2, 1)
     leverage += np.eye(copies, dtype=groups.dtype) * 1e-10
-    left_out = np.linalg.inv(leverage) @ misfit.reshape(-1, copies, targets.shape[1])
-    errors: Array = np.square(left_out).mean(axis=2).ravel()
-    return errors
+    missed: Array = np.linalg.inv(leverage) @ misfit.reshape(-1, copies, targets.shape[1])
+    return missed.reshape(targets.shape)

@@ -202,8 +202,8 @@ def _best_scale(known: Known, kernel: Kernel) -> LearnedMap:
 def fit_map(known: Known, kernel: Kernel, method: str, rng: Generator) -> CodeMap:
     """The map of a name; where it is "auto", the one with the least error.
 
-    The mean of the first two is taken where its error is nearly as small: codes of new rows are less exact than those of
-    the known rows, and the mean suffers less from that.
+    The mean of the first two is taken where its error is nearly as small: codes of new rows are less exact than those
+    of the known rows, and the mean suffers less from that.
     """
     fits: dict[str, Callable[[], CodeMap]] = {
         "learned": lambda: fit_learned(known, kernel, rng),

@@ -105,14 +105,14 @@ def _anchored(model: InvertibleKernelPCA, codes: Symbol, eps: float) -> Any:
 
 
 def _monitored(model: Monitor, X: Symbol, eps: float) -> tuple[Any, Any]:
-    judge = model.judge_
-    if judge.lags or model.memory is not None:
+    process = model.process_
+    if process.lags or model.memory is not None:
         raise NotExpressible("a Monitor with lags or a memory looks at earlier rows and cannot be exported.")
-    if judge.scaling.constant.any():
+    if process.scaling.constant.any():
         raise NotExpressible("a Monitor of columns that never moved cannot be exported: leave them out of the fit.")
-    Z = (X - judge.scaling.mean) / judge.scaling.deviation
-    codes, outside = Subspace(judge.model.decomposition_, eps).statistics(Z)
-    return (codes * codes) @ (1 / judge.variances), outside
+    Z = (X - process.scaling.mean) / process.scaling.deviation
+    codes, outside = Subspace(process.model.decomposition_, eps).statistics(Z)
+    return (codes * codes) @ (1 / process.variances), outside
 
 
 def _statistics(model: Monitor, X: Symbol, eps: float) -> Any:

@@ -8,7 +8,7 @@ formula of this library, applied to one, is recorded instead of computed:
     >>> x = Symbol.input("X")
     >>> program = Program("gaussian", x, np.exp(-0.5 * (x * x).sum(axis=1)))
     >>> print(program)
-    multiply sum negative multiply exp
+    multiply sum multiply exp
 """
 
 from __future__ import annotations

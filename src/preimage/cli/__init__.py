@@ -19,6 +19,7 @@ COMMANDS = {
     "impute": ("preimage.cli.impute", "Fill the gaps of rows."),
     "score": ("preimage.cli.score", "How far rows lie from a model's subspace."),
     "monitor": ("preimage.cli.monitor", "List alarms of a process, and the sensor that explains each."),
+    "export": ("preimage.cli.export", "A model as an ONNX file, which runs without Python."),
     "inspect": ("preimage.cli.inspect", "What is in a model file."),
 }
 # Commands of other distributions, found through the entry points of this group, and how to get those we know of.

@@ -23,6 +23,7 @@ from preimage.gram import threads
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
 from preimage.statistics import parallel_analysis
+from preimage.tensors import as_numpy, is_tensor
 
 FLOATS = [np.float64, np.float32]
 
@@ -116,6 +117,7 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
 
 def read_rows(estimator: Any, X: RowsLike, **options: Any):
     """Rows of floats by scikit-learn's ``validate_data``; the error for missing values says how to fill them."""
+    X = as_numpy(X) if is_tensor(X) else X
     try:
         return validate_data(estimator, X, dtype=FLOATS, **options)
     except ValueError as error:
@@ -165,17 +167,29 @@ def distributed() -> Any:
 
 
 def also_distributed(method: Callable) -> Callable:
-    """A method that keeps to the estimator's ``n_jobs``, and that :mod:`preimage.distributed` runs for a Dask array."""
+    """A method that keeps to the estimator's ``n_jobs``, takes tensors, and is run for a Dask array on its cluster."""
+    here = keeps_n_jobs(method)
+    here = here if method.__name__ == "fit" else also_tensors(here)  # a fit converts tensors to numpy's arrays
+    return _handed_over(here, is_dask, "preimage.distributed", "call")
+
+
+def also_tensors(method: Callable) -> Callable:
+    """A method that :mod:`preimage.export` runs for a tensor, which comes back as one."""
+    return _handed_over(method, is_tensor, "preimage.export", "answer_tensor")
+
+
+def _handed_over(method: Callable, theirs: Callable[[Any], bool], room: str, name: str) -> Callable:
+    """A method that a function of a room, imported when it is first needed, answers for rows of its kind."""
     shape = signature(method)
-    rows, here = list(shape.parameters)[1], keeps_n_jobs(method)
+    rows = list(shape.parameters)[1]
 
     @wraps(method)
     def handed_over(self, *args, **options):
-        if not is_dask(args[0] if args else options.get(rows)):
-            return here(self, *args, **options)
+        if not theirs(args[0] if args else options.get(rows)):
+            return method(self, *args, **options)
         arguments = dict(shape.bind(self, *args, **options).arguments)
         del arguments["self"]
-        return distributed().call(self, method.__name__, arguments.pop(rows), **arguments)
+        return getattr(import_module(room), name)(self, method.__name__, arguments.pop(rows), **arguments)
 
     return handed_over
 

@@ -104,7 +104,7 @@ class InverseMixin:
         filled = X.copy()
         automatic = preimages.is_automatic(self.preimage)
         methods = preimages.imputers(kernel) if automatic else (preimages.as_preimage_method(self.preimage),)
-        filled[gaps] = _prepared(self, Imputation(methods, n_rounds))(X[gaps])
+        filled[gaps] = prepared(self, Imputation(methods, n_rounds))(X[gaps])
         return filled
 
     @conventions.keeps_n_jobs
@@ -181,11 +181,11 @@ def warn_if_nothing_is_filtered(model: Decomposition) -> None:
 def find(estimator: Any, codes: Array, task: str, starts: Rows | None = None) -> Preimages:
     """Pre-images of the projections with these codes, by a fitted estimator's method for the task."""
     model = estimator.decomposition_
-    inverse_map = _prepared(estimator, preimages.method_for(estimator.preimage, model.kernel, task))
+    inverse_map = prepared(estimator, preimages.method_for(estimator.preimage, model.kernel, task))
     return preimages.find_in_batches(inverse_map, model.expand(codes), starts)
 
 
-def _prepared(estimator: Any, method: Any) -> Any:
+def prepared(estimator: Any, method: Any) -> Any:
     """A method prepared for the estimator's model: once, when it is first needed."""
     model, seed = estimator.decomposition_, estimator._seed
     return model.remembered((method, seed), lambda: method.prepare(model, np.random.default_rng(seed)))

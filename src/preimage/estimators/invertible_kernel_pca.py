@@ -121,14 +121,17 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         self.explained_variance_ratio_ = self.eigenvalues_ / fitted.components.total
         self.n_components_ = len(self.eigenvalues_)
 
+    @conventions.also_tensors
     def transform(self, X: RowsLike):
         """Codes of the rows: the components of their features."""
         return self._by_rows(self._rows(X), lambda X: self.map_.codes(X))
 
+    @conventions.also_tensors
     def denoise(self, X: RowsLike):
         """The rows filtered: the three steps undone with the bypass of the rows themselves."""
         return self._by_rows(self._rows(X), lambda X: self.map_.filter(X))
 
+    @conventions.also_tensors
     def inverse_transform(self, X: RowsLike):
         """Points for rows X of codes, with no input to take a bypass from."""
         check_is_fitted(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from preimage.expansion import FeatureVectors
 from preimage.gram import threads, tiles
 from preimage.io import chunks
 from preimage.io.models import Persistent
+from preimage.tensors import as_numpy, is_tensor
 
 
 def _is_approximate(estimator) -> bool:
@@ -253,13 +255,16 @@ class KernelPCA(
         if conventions.is_dask(X):
             conventions.remember_width(self, X.shape[1])
             return conventions.distributed().fit_kernel_pca(settings, X, rng)
+        if is_tensor(X) and settings.approximation is not None:
+            return import_module("preimage.export").fit_tensor(self, settings, X, rng)
         streamed = chunks.is_streamed(X)
         if isinstance(X, chunks.Chunks) or (streamed and settings.approximation is not None):
             rows = chunks.as_chunks(X)
             conventions.remember_width(self, rows.shape[1])
             return fitting.fit_chunks(settings, rows, rng)
         copied = bool(self.copy_X) and settings.approximation is None and not streamed
-        X = conventions.read_rows(self, chunks.open_rows(X), accept_sparse="csr", ensure_min_samples=2, copy=copied)
+        X = as_numpy(X) if is_tensor(X) else chunks.open_rows(X)
+        X = conventions.read_rows(self, X, accept_sparse="csr", ensure_min_samples=2, copy=copied)
         return fitting.fit_rows(settings, X, rng)
 
     def _adopt(self, model: Decomposition, rng: Generator) -> None:

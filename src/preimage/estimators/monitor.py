@@ -106,6 +106,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         """T² and SPE of the rows of a run in time order, or their cumulative sums with a CUSUM."""
         return Statistics(*self._values(X).T)
 
+    @conventions.also_tensors
     def score_samples(self, X) -> np.ndarray:
         """Minus max(T²/limit, SPE/limit): below −1 in an alarm."""
         values = self._values(X)

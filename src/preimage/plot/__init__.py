@@ -9,6 +9,7 @@ from preimage.plot.charts import chart, contributions
 from preimage.plot.curves import convergence, reduced_set_errors, scree, selection
 from preimage.plot.grids import eigenvectors, images, signals
 from preimage.plot.planes import codes, components
+from preimage.plot.traversal import traverse
 
 __all__ = [
     "chart",
@@ -22,4 +23,5 @@ __all__ = [
     "scree",
     "selection",
     "signals",
+    "traverse",
 ]

@@ -17,7 +17,7 @@ from preimage.kernels.base import positive
 from preimage.kernels.scales import median, spread_rows
 from preimage.preimages.base import InverseMap, PreimageMethod, Preimages, closed_form, dense_rows
 from preimage.preimages.bounds import Box, principal_axes
-from preimage.preimages.learned import Learned, _fit, _LearnedMap
+from preimage.preimages.learned import Learned, LearnedMap, fit_regression
 
 SAMPLE = 500  # training rows that the correction is learned from
 PROBES = 200  # training rows that are moved to find the noise level
@@ -75,7 +75,8 @@ class Wiener(PreimageMethod):
         missed, codes = rows - linear(noisy), model.codes(noisy)
         unit = median(spread_rows(codes, SAMPLE)) or 1.0
         fits = [
-            _fit(Gaussian(scale * unit), codes, missed, self.n_copies, "auto", self.n_landmarks) for scale in SCALES
+            fit_regression(Gaussian(scale * unit), codes, missed, self.n_copies, "auto", self.n_landmarks)
+            for scale in SCALES
         ]
         best = min(fits, key=lambda fitted: fitted.error)
         helps = best.error < float(np.mean(np.square(missed)))
@@ -107,7 +108,7 @@ class _WienerMap:
     model: Decomposition
     sigma: float
     linear: RowFilter
-    correction: _LearnedMap | None
+    correction: LearnedMap | None
     box: Box
 
     def __call__(self, targets: Any, starts: Array | None = None) -> Preimages:

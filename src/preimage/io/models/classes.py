@@ -25,6 +25,7 @@ ROOMS = (
     "preimages",
     "imputation",
     "reduced",
+    "decoding",
     "denoising",
     "monitoring",
     "estimators",

@@ -3,11 +3,13 @@
 from preimage.denoising.chroma import CoarseColours
 from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.impulses import filled, lost
+from preimage.denoising.interference import without_baseline, without_mains
 from preimage.denoising.learning import Learner, Units
 from preimage.denoising.levels import measured_noise
 from preimage.denoising.pictures import EFFORTS, NoisyPicture, in_tiles
 from preimage.denoising.pieces import cut, small_patches
 from preimage.denoising.saturation import Limits
+from preimage.denoising.signals import denoised_signal
 from preimage.denoising.similar_rows import SimilarRows, censored_level
 from preimage.denoising.stack import Level, Plan, Stack
 from preimage.denoising.stage import Recipe, Stage
@@ -28,9 +30,12 @@ __all__ = [
     "Units",
     "censored_level",
     "cut",
+    "denoised_signal",
     "filled",
     "in_tiles",
     "lost",
     "measured_noise",
     "small_patches",
+    "without_baseline",
+    "without_mains",
 ]

@@ -44,8 +44,7 @@ def check(path: Path, form: Form) -> None:
 
 def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
     """Write samples of the type that was read; what is louder than that holds is clipped."""
-    values = np.concatenate(list(blocks))
-    if path.suffix.lower() == ".flac":
+    if form.sample == "int24" or path.suffix.lower() == ".flac":
         needed("soundfile", str(path)).write(path, np.clip(values, -1, 1), form.rate, FLAC[form.sample], format="FLAC")
     elif form.sample == "int24":
         _write_24_bits(path, values, form.rate)

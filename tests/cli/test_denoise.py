@@ -72,7 +72,7 @@ def test_settings_hand_the_rows_to_one_kernel_pca(tmp_path):
 def test_large_tables_are_cleaned_block_by_block(plain, tmp_path, monkeypatch):
     np.save(tmp_path / "in.npy", NOISY)
     monkeypatch.setattr("preimage.io.base.LARGE", 1000)
-    monkeypatch.setattr("preimage.io.base.BLOCK", 60)
+    monkeypatch.setattr("preimage.io.chunks.BLOCK", 60)
     np.save(tmp_path / "clean.npy", DIGITS[:300])
     options = ["--components", 40, "--preimage", "learned"] if plain else []
     monkeypatch.setattr("preimage.cli.cleaning.EXACT", 200)

@@ -36,10 +36,7 @@ def _verbs(cleaning: Cleaning) -> list[str]:
     if cleaning.form.alone == "image":
         return ["image = data.whole().reshape(data.form.shape)", "cleaned = model.denoise_image(image)"]
     if cleaning.form.alone == "signal":
-        return [
-            "channels = data.whole().T",
-            "cleaned = np.stack([model.denoise_signal(one) for one in channels], axis=1)",
-        ]
+        return [*_first_removed(cleaning), "cleaned = model.denoise_signal(signal)"]
     examples, verb = "data" if cleaning.train is None else "examples", "denoise" if cleaning.is_plain else "transform"
     if cleaning.data.is_large or (cleaning.train is not None and cleaning.train.is_large):
         some = "" if cleaning.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
@@ -49,6 +46,18 @@ def _verbs(cleaning: Cleaning) -> list[str]:
     if cleaning.train is None and not cleaning.is_plain:
         return ["cleaned = model.fit_transform(data.whole())"]
     return [f"cleaned = model.fit({examples}.whole()).{verb}(data.whole())"]
+
+
+def _first_removed(cleaning: Cleaning) -> list[str]:
+    """The signal, without hum and baseline where these were removed."""
+    lines = ["signal = data.whole()"]
+    if cleaning.mains is not None or cleaning.baseline:
+        lines.insert(0, "from preimage.denoising import without_baseline, without_mains")
+    if cleaning.mains is not None:
+        lines.append(f"signal = without_mains(signal, {cleaning.rate:g}, {cleaning.mains:g})")
+    if cleaning.baseline:
+        lines.append(f"signal = without_baseline(signal, {cleaning.rate:g})")
+    return lines
 
 
 def _read(path: str, reading: Reading, *, examples: bool = False) -> str:

@@ -85,7 +85,7 @@ def _automatic(data: Any) -> int | None:
     from preimage.io.base import LARGE
 
     if getattr(data, "is_large", False):
-        return int(min(LANDMARKS, max(FEWEST_LANDMARKS, LARGE // (8 * data.shape[1]))))
+        return int(min(LANDMARKS, max(FEWEST_LANDMARKS, LARGE // (16 * data.shape[1]))))
     return LANDMARKS if data.shape[0] > EXACT else None
 
 

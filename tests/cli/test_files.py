@@ -431,6 +431,7 @@ def write_inputs():
     np.savez("t.npz", X=sines())
     np.save("clean.npy", sines() - 0.01)
     np.save("wave.npy", sines(1, 2000)[0])
+    np.save("wide.npy", sines(3, 2000).T)
     frame = pd.DataFrame(sines()[:, ::4], columns=list(NAMES))
     frame.insert(0, "who", "x")
     frame.to_csv("t.csv", sep=";", decimal=",")
@@ -467,6 +468,8 @@ RUNS = {
     "one column": ["wave.csv"],
     "one axis": ["wave.npy"],
     "sound": ["wave.wav"],
+    "hum and baseline": ["wave.wav", "--mains", "400", "--baseline"],
+    "channels": ["wide.npy", "--signal", "--rate", "500", "--baseline", "--effort", "quick"],
     "grey": ["grey.png"],
     "colour": ["colour.png", "--seed", "3"],
     "16 bits": ["deep.tif"],

@@ -384,9 +384,9 @@ def test_rows_with_gaps_get_a_sentence(digits, from_noisy):
     [
         (lambda d: d.denoise_image(np.zeros(5)), "2 or 3 axes"),
         (lambda d: d.denoise_stack(np.zeros((5, 5))), "3 or 4 axes"),
-        (lambda d: d.denoise_signal(np.zeros((5, 5))), "1 axes"),
+        (lambda d: d.denoise_signal(np.zeros((5, 5, 5))), "1 or 2 axes"),
         (lambda d: d.denoise_image(np.full((9, 9), np.nan)), "fill them first"),
-        (lambda d: d.denoise_signal(np.arange(9.0)), "too few to learn from"),
+        (lambda d: d.set_params(noise=Masking(0.1)).denoise_signal(np.arange(9.0)), "only Gaussian noise"),
         (lambda d: d.set_params(effort="most").denoise_image(np.eye(50)), "effort must be one of"),
         (lambda d: d.set_params(noise=Masking(0.1)).denoise_image(np.eye(50)), "only Gaussian and Poisson noise"),
         (lambda d: d.set_params(examples="clean", noise=0.1).denoise_image(np.eye(50)), "no clean examples"),

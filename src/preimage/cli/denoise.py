@@ -42,8 +42,12 @@ if TYPE_CHECKING:
     type=click.Choice(["quick", "standard", "best"]),
     default="standard",
     show_default=True,
-    help="How much time one image may take.",
+    help="How much time one image or signal may take.",
 )
+@click.option("--signal", is_flag=True, help="The columns of a table are channels of one signal, the rows its samples.")
+@click.option("--rate", type=click.FloatRange(0, min_open=True), help="Samples per second of a signal; sound has it.")
+@click.option("--mains", type=click.FloatRange(0, min_open=True), help="Remove hum of this frequency, 50 or 60, first.")
+@click.option("--baseline", is_flag=True, help="Remove the wandering baseline of a signal first.")
 @click.option("--report", metavar="PAGE", help="Write a page, .html, with before and after.")
 @table_options
 @seed_option
@@ -61,7 +65,7 @@ def command(
     """Remove the noise of INPUT, and write OUTPUT in the same form.
 
     INPUT is a table (.npy, .npz, .csv, .tsv, .parquet; - is CSV on standard input), a folder of equal images, one image
-    or one signal (.wav, or a table of one column). Nothing need be known of the noise.
+    or one signal (.wav, .flac, or a table of one column; of several with --signal). Nothing need be known of the noise.
     """
     from preimage import io
     from preimage.cli.denoise_run import DenoiseRun

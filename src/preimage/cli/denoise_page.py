@@ -116,6 +116,11 @@ def _reason(run: DenoiseRun) -> str:
         )
     law = "Its σ was estimated from the data" if isinstance(run.noise, str) else "The law of the noise was given"
     estimate = "Stein's unbiased estimate, which needs no clean data" if run.train is None else "the clean examples"
+    if run.form.alone == "signal":
+        return (
+            f"{law}. Similar patches along time answered for each other; Stein's unbiased estimate of the error, which "
+            "needs no clean data, chose among patches of several lengths and the signal as it is."
+        )
     return (
         f"{law}. Stages of kernel features were stacked as long as one more lowered the error of data set aside, as "
         f"{estimate} shows it; the ridge of every stage was chosen by the same error."

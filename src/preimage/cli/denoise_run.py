@@ -15,7 +15,10 @@ from preimage.cli.common import counted
 from preimage.cli.fit import EXACT, LANDMARKS
 from preimage.cli.options import n_components
 from preimage.cli.python_code import constructed
+from preimage.denoising import without_baseline, without_mains
+from preimage.gram import tiles
 from preimage.io import Data, Form
+from preimage.io.chunks import rows_at_once
 from preimage.io.pixels import grey_levels
 from preimage.noise import GaussianNoise, PoissonGaussianNoise, SaltAndPepper
 from preimage.statistics.noise_level import noise_level
@@ -36,7 +39,7 @@ class DenoiseRun:
     ----------
     data, train : Data
         The noisy data, and clean examples or None.
-    noise, shape, kernel, components, method, effort, scale, seed
+    noise, shape, kernel, components, method, effort, scale, signal, rate, mains, baseline, seed
         The options; None where one was not given.
     """
 
@@ -52,10 +55,17 @@ class DenoiseRun:
         method: Any,
         effort: str = "standard",
         scale: str = "auto",
+        signal: bool = False,
+        rate: float | None = None,
+        mains: float | None = None,
+        baseline: bool = False,
         seed: int,
     ):
         self.data, self.train, self.effort, self.scale = data, train, effort, scale
         self.form = data.form if shape is None else _shaped(data, shape)
+        if signal:
+            self.form = replace(self.form, alone="signal")
+        self.rate, self.mains, self.baseline = rate or self.form.rate or 0.0, mains, baseline
         self.kernel, self.components, self.method, self.noise = kernel, components, method, noise
         self._check()
         self.model = self._kernel_pca(seed) if self.is_plain else self._denoiser(seed)
@@ -91,6 +101,7 @@ class DenoiseRun:
             "noise": noise if isinstance(noise, str) else repr(noise),
             "levels": None if stack is None else len(stack.levels),
             "remaining_error": None if risk is None else float(risk),
+            "candidates": {name: float(value) for name, value in (getattr(model, "candidates_", None) or {}).items()},
             "removed": float(np.sqrt(self.removed.mean())),
             "model": constructed(model),
         }
@@ -115,6 +126,8 @@ class DenoiseRun:
         what = {"image": "one image", "signal": "one signal"}.get(self.form.alone, counted(self.data.shape[0], "row"))
         law = _law_in_words(getattr(self.model, "noise_", self.noise), of_one=self.data.scale > 1) or facts["noise"]
         told = f"{what} cleaned by {facts['method']}, noise {law}, removed {facts['removed']:.3g} rms"
+        if self.form.alone and not facts["removed"]:
+            return f"{what} left as it is, noise {law}: no estimate has a lower risk"
         if self.form.alone == "image" and facts["remaining_error"]:
             return f"{told}, estimated PSNR {-10 * np.log10(facts['remaining_error']):.1f} dB"
         return told + (
@@ -138,13 +151,24 @@ class DenoiseRun:
             image = self.data.whole()
             yield image, self.model.denoise_image(image.reshape(self.form.shape or ())).reshape(1, -1)
         elif self.form.alone == "signal":
-            channels = self.data.whole()
-            yield channels, np.stack([self.model.denoise_signal(channel) for channel in channels.T], axis=1)
+            yield from self._along_time()
         elif self.train is None and not self.is_plain and not self.data.is_large:
             rows = self.data.whole()
             yield rows, self.model.fit_transform(rows)
         else:
             yield from self._in_blocks()
+
+    def _along_time(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """All channels of a signal at once, without hum and baseline where that is asked."""
+        given = self.data.whole()
+        signal = given
+        if self.mains is not None:
+            signal = without_mains(signal, self.rate, self.mains)
+        if self.baseline:
+            signal = without_baseline(signal, self.rate)
+        found = self.model.denoise_signal(signal)
+        for rows in tiles.slices(len(given), rows_at_once(given.shape[1])):
+            yield given[rows], found[rows]
 
     def _in_blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         if not self.is_plain and isinstance(self.noise, str):  # clean examples do not show the noise, the data do
@@ -169,9 +193,14 @@ class DenoiseRun:
     def _check(self) -> None:
         if self.train is not None and self.form.alone:
             raise click.UsageError(f"--train needs rows, and {self.data.name} is one {self.form.alone}.")
-        if self.form.alone and (self.components is not None or self.method is not None):
+        if self.form.alone and (self.kernel, self.components, self.method) != (None, None, None):
             raise click.UsageError(
-                f"--components and --preimage need rows, and {self.data.name} is one image or signal."
+                f"--kernel, --components and --preimage need rows, and {self.data.name} is one image or signal."
+            )
+        if (self.mains is not None or self.baseline) and not (self.form.alone == "signal" and self.rate):
+            raise click.UsageError(
+                f"--mains and --baseline need a signal and its rate: add --rate to {self.data.name}, and --signal if "
+                "its columns are channels."
             )
         gaussian = isinstance(self.noise, str | GaussianNoise)
         self._check_unit()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 EXACT = 5000  # rows up to which the automatic choice is exact
 LANDMARKS = 1000
+FEWEST_LANDMARKS = 50  # for rows so wide that few fit into memory
 
 
 @click.command("fit", cls=Command)
@@ -68,7 +69,7 @@ def command(
         raise click.UsageError(f"{output}: a model file ends in .npz.")
     with opened(input, scheduler, reading) as data:
         if approximation == "auto":
-            approximation = LANDMARKS if data.shape[0] > EXACT else None
+            approximation = _automatic(data)
         model = KernelPCA(
             n_components(components), kernel=kernel, approximation=approximation, preimage=preimage, random_state=seed
         )
@@ -77,6 +78,15 @@ def command(
             _keep_names(model, data.form.columns)
             models.save(model, unfinished)
         return _result(model, data, output)
+
+
+def _automatic(data: Any) -> int | None:
+    """Landmarks for many rows, and as many as fit into memory for rows too wide to be held at once."""
+    from preimage.io.base import LARGE
+
+    if getattr(data, "is_large", False):
+        return int(min(LANDMARKS, max(FEWEST_LANDMARKS, LARGE // (16 * data.shape[1]))))
+    return LANDMARKS if data.shape[0] > EXACT else None
 
 
 def _keep_names(model: Any, columns: tuple[str, ...] | None) -> None:

@@ -60,10 +60,7 @@ def _verbs(run: DenoiseRun) -> list[str]:
     if run.form.alone == "image":
         return ["image = data.whole().reshape(data.form.shape)", "cleaned = model.denoise_image(image)"]
     if run.form.alone == "signal":
-        return [
-            "channels = data.whole().T",
-            "cleaned = np.stack([model.denoise_signal(one) for one in channels], axis=1)",
-        ]
+        return [*_first_removed(run), "cleaned = model.denoise_signal(signal)"]
     examples, verb = "data" if run.train is None else "examples", "denoise" if run.is_plain else "transform"
     if run.data.is_large or (run.train is not None and run.train.is_large):
         some = "" if run.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
@@ -73,6 +70,18 @@ def _verbs(run: DenoiseRun) -> list[str]:
     if run.train is None and not run.is_plain:
         return ["cleaned = model.fit_transform(data.whole())"]
     return [f"cleaned = model.fit({examples}.whole()).{verb}(data.whole())"]
+
+
+def _first_removed(run: DenoiseRun) -> list[str]:
+    """The signal, without hum and baseline where these were removed."""
+    lines = ["signal = data.whole()"]
+    if run.mains is not None or run.baseline:
+        lines.insert(0, "from preimage.denoising import without_baseline, without_mains")
+    if run.mains is not None:
+        lines.append(f"signal = without_mains(signal, {run.rate:g}, {run.mains:g})")
+    if run.baseline:
+        lines.append(f"signal = without_baseline(signal, {run.rate:g})")
+    return lines
 
 
 def _read(path: str, reading: Reading, *, expected: str | None = None) -> str:

@@ -1,11 +1,13 @@
 """Denoising by stages of kernel features with a learned inverse map, and, of one picture alone, by similar patches."""
 
 from preimage.denoising.alone import denoised_alone
+from preimage.denoising.interference import without_baseline, without_mains
 from preimage.denoising.learning import Learner, Units
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.pictures import EFFORTS
 from preimage.denoising.pieces import cut, small_patches
 from preimage.denoising.saturation import Limits
+from preimage.denoising.signals import denoised_signal
 from preimage.denoising.similar_rows import SimilarRows, censored_level
 from preimage.denoising.stack import Level, Plan, Stack
 from preimage.denoising.stage import Recipe, Stage
@@ -30,6 +32,9 @@ __all__ = [
     "column_noise",
     "cut",
     "denoised_alone",
+    "denoised_signal",
     "given_noise",
     "small_patches",
+    "without_baseline",
+    "without_mains",
 ]

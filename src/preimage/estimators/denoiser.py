@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from preimage import kernels
@@ -22,6 +22,7 @@ from preimage.denoising import (
     column_noise,
     cut,
     denoised_alone,
+    denoised_signal,
     given_noise,
     small_patches,
 )
@@ -74,7 +75,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     n_stages : int
         The most levels on top of each other; fewer where one more does not help.
     effort : "quick", "standard" or "best"
-        How much time ``denoise_image`` takes.
+        How much time ``denoise_image`` and ``denoise_signal`` take.
     random_state : int, RandomState, Generator or None
         Where landmarks, probes and corrupted copies are drawn from.
     n_jobs : int or None
@@ -84,16 +85,18 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     Attributes
     ----------
     noise_ : NoiseLaw
-        What is removed; by the last ``fit`` or from the last image.
+        What is removed; by the last ``fit``, or from the last image or signal.
+    noise_along_time_ : SignalNoise
+        The noise of every channel of the last signal.
     risk_ : float
-        The mean squared error of a number that remains, as the rows set aside show it, or Stein's estimate of an image.
-        For a scaled table it is in units of the columns' standard deviations.
+        The mean squared error of a number that remains, as the rows set aside show it, or Stein's estimate of an image
+        or signal. For a scaled table it is in units of the columns' standard deviations.
     stack_ : Stack
         The levels that ``fit`` found.
     summary_ : dict of ColumnRisk
         Of a scaled table, by column: its noise, the error that remains, what was removed, and whether it was cleaned.
     candidates_ : dict of floats
-        The risk of each estimate of which the last image is the combination.
+        The risk of each estimate that was tried on the last image or signal.
     residual_ : array
         What was removed from the last image.
 
@@ -190,14 +193,10 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
 
     def _alone(self, given: np.ndarray, image: np.ndarray) -> np.ndarray:
         """What is made of an image or a stack, ``image`` with an axis of channels."""
-        if self.examples != "noisy":
-            raise ValueError('an image or a signal alone has no clean examples: use Denoiser(examples="noisy").')
-        if self.effort not in EFFORTS:
-            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}.")
-        automatic = isinstance(self.noise, str) and self.noise == "auto"
+        self._check_alone()
         with threads.limited(self.n_jobs):
             rng = conventions.generator(self.random_state)
-            found = denoised_alone(image, None if automatic else _as_law(self.noise), self.effort, rng)
+            found = denoised_alone(image, self._given_law(), self.effort, rng)
         self.noise_: Any = found.noise
         self.risk_, self.candidates_ = found.risk, found.candidates
         denoised = found.image.reshape(given.shape)
@@ -205,17 +204,32 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return denoised
 
     def denoise_signal(self, signal):
-        """One signal without noise, learned from itself."""
-        signal = _floating(signal, "a signal", (1,))
+        """One signal without noise, from itself: (length,), or (length, channels) for leads or stereo sound.
+
+        Similar patches along time answer for each other (:mod:`preimage.denoising.signals`), in all channels at once.
+        The channels may differ in their noise, which may change along time. A long recording is answered in pieces.
+        ``geometry`` and ``kernel`` have no part in this, and what ``fit`` has learned stays.
+
+        Attributes ``noise_``, ``noise_along_time_``, ``risk_`` and ``candidates_`` tell what was found.
+        """
+        signal = _floating(signal, "a signal", (1, 2))
+        self._check_alone()
+        with threads.limited(self.n_jobs):
+            rng = conventions.generator(self.random_state)
+            found = denoised_signal(signal.reshape(len(signal), -1), self._given_law(), self.effort, rng)
+        self.noise_ = GaussianNoise(found.noise.sigma)
+        self.noise_along_time_, self.risk_, self.candidates_ = found.noise, found.risk, found.candidates
+        return found.signal.reshape(signal.shape)
+
+    def _check_alone(self) -> None:
         if self.examples != "noisy":
             raise ValueError('an image or a signal alone has no clean examples: use Denoiser(examples="noisy").')
-        learner = clone(self).set_params(geometry=(len(signal), 1))
-        if np.ptp(signal) == 0:
-            return signal.copy()  # there is no noise in it
-        with threads.limited(self.n_jobs):
-            learner._learn(cut(signal[:, None]), wholes=False, windows=True, anywhere=True)
-            self.noise_, self.risk_ = learner.noise_, learner.risk_
-            return learner._denoised(signal[None, :, None]).reshape(signal.shape)
+        if self.effort not in EFFORTS:
+            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}.")
+
+    def _given_law(self) -> NoiseLaw | None:
+        """The noise law, or None where it is to be estimated."""
+        return None if isinstance(self.noise, str) and self.noise == "auto" else _as_law(self.noise)
 
     def _learn(self, images: np.ndarray, wholes: bool, windows: bool, anywhere: bool = False) -> None:
         rng = conventions.generator(self.random_state)

@@ -193,7 +193,8 @@ class KernelPCA(
             raise ValueError(f"X has {rows.shape[1]} features, but this model expects {self.n_features_in_}.")
         if out is None and not streamed:
             return model.codes(rows)
-        blocks = rows if streamed else (rows[some] for some in tiles.slices(rows.shape[0], chunks.BLOCK))
+        some_rows = tiles.slices(rows.shape[0], chunks.rows_at_once(rows.shape[1]))
+        blocks = rows if streamed else (rows[some] for some in some_rows)
         codes = (model.codes(block) for block in blocks)
         shape = rows.shape[0], model.n_components
         return (

@@ -5,7 +5,7 @@ import pytest
 
 from preimage import Denoiser
 from preimage.denoising.on_groups import by_kernel, fits
-from preimage.denoising.pictures import BESIDE_SLOPE, _Risk
+from preimage.denoising.pictures import BESIDE_SLOPE, CombinationRisk
 
 SIGMA, STEP = 0.4, 0.05
 
@@ -48,15 +48,15 @@ def test_images_too_small_to_learn_from_are_refused():
 
 def test_an_estimate_on_top_gets_half_of_the_weight_if_that_helps():
     gaps = np.array([[1.0, 0.5, 0.4], [0.5, 1.0, 0.4], [0.4, 0.4, 0.6]])
-    risk = _Risk(gaps, np.array([0.1, 0.1, 0.1]), 0.5)
+    risk = CombinationRisk(gaps, np.array([0.1, 0.1, 0.1]), 0.5)
     np.testing.assert_allclose(risk.least(2), [0.25, 0.25, 0.5])
-    worse = _Risk(gaps, np.array([0.1, 0.1, 5.0]), 0.5)
+    worse = CombinationRisk(gaps, np.array([0.1, 0.1, 5.0]), 0.5)
     np.testing.assert_allclose(worse.least(2), [0.5, 0.5, 0.0])
 
 
 @pytest.mark.parametrize(("square", "told"), [(0.5, BESIDE_SLOPE * 0.2), (0.8, 0.18), (1.5, 0.2)])
 def test_the_risk_that_is_told_is_held_to_the_slope(square, told):
-    risk = _Risk(np.array([[square]]), np.array([0.2]), 1.02)
+    risk = CombinationRisk(np.array([[square]]), np.array([0.2]), 1.02)
     assert risk.told(np.ones(1)) == pytest.approx(told)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from preimage.cli.common import Command, Told, counted, output_option, shared_options
+from preimage.cli.common import Command, CommandResult, counted, output_option, shared_options
 
 
 @click.command("export", cls=Command)
@@ -15,7 +15,7 @@ from preimage.cli.common import Command, Told, counted, output_option, shared_op
 @click.option("--method", default="transform", show_default=True, help="Such as denoise, score_samples or predict.")
 @click.option("--precision", type=click.Choice(["float32", "float64"]), help="Of the file; else that of the model.")
 @shared_options
-def command(model: str, output: str, method: str, precision: str | None, force: bool, as_json: bool) -> Told:
+def command(model: str, output: str, method: str, precision: str | None, force: bool, as_json: bool) -> CommandResult:
     """Write one method of the fitted model in the file MODEL as an ONNX file, which runs without Python.
 
     It takes any number of rows.
@@ -29,4 +29,4 @@ def command(model: str, output: str, method: str, precision: str | None, force: 
     to_onnx(fitted, output, method, precision, overwrite=force)
     size, name = Path(output).stat().st_size, type(fitted).__name__
     facts = {"model": model, "output": output, "class": name, "method": method, "bytes": size}
-    return Told(facts, f"wrote {output}: {name}.{method}, {counted(size, 'byte')}")
+    return CommandResult(facts, f"wrote {output}: {name}.{method}, {counted(size, 'byte')}")

@@ -22,7 +22,7 @@ from preimage.denoising.groups import Search, Steps, Variance
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.noise import NoiseLaw
 
-__all__ = ["EFFORTS", "Answered", "NoisyPicture", "combined", "in_tiles"]
+__all__ = ["EFFORTS", "Answered", "CombinationRisk", "NoisyPicture", "combined", "in_tiles"]
 
 EFFORTS = ("quick", "standard", "best")
 MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # of an image that is answered whole; else the sides of tiles
@@ -148,7 +148,7 @@ def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, 
     gaps = [np.ravel(answer - noisy) for answer in still.values()]
     squares = np.array([[float(a @ b) / noisy.size for b in gaps] for a in gaps])
     slopes = [float(np.mean(size * probe * (moved[name] - still[name]), dtype=float)) / STEP for name in still]
-    risk = _Risk(squares, np.array(slopes), float(np.mean(np.square(size), dtype=float)))
+    risk = CombinationRisk(squares, np.array(slopes), float(np.mean(np.square(size), dtype=float)))
     best = risk.least(len(names))
     image = np.sum([np.float32(weight) * answer for weight, answer in zip(best, still.values(), strict=True)], axis=0)
     alone = {name: risk.told(weights) for name, weights in zip(still, np.eye(len(still)), strict=True)}
@@ -156,7 +156,7 @@ def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, 
 
 
 @dataclass(frozen=True, eq=False)
-class _Risk:
+class CombinationRisk:
     """Stein's estimate of the error of a weighted mean of estimates fᵢ.
 
     ‖Σ wᵢfᵢ − y‖² + 2 Σ wᵢ tr(V ∂fᵢ/∂y) − tr V, each a mean over all numbers

@@ -17,7 +17,7 @@ import numpy as np
 
 from preimage import progress
 from preimage.denoising.groups import Search, Steps
-from preimage.denoising.pictures import STEP, _Risk
+from preimage.denoising.pictures import STEP, CombinationRisk
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import GaussianNoise, NoiseLaw
 from preimage.statistics.noise_level.along_time import SignalNoise
@@ -93,7 +93,7 @@ class _NoisySignal:
         unit = float(np.mean(np.square(self.noise.sigmas)))
         candidates = {name: unit * risk for name, risk in trial.risks.items()}
         if n <= SHORT:
-            weights = trial.risk.least()
+            weights = trial.risk.least(len(trial.risk.slopes))
             found = self._outside(np.tensordot(weights.astype(np.float32), trial.answers, axes=1))
             return DenoisedSignal(found, self.noise, unit * max(trial.risk(weights), 0.0), candidates)
         best = min(candidates, key=candidates.__getitem__)
@@ -153,7 +153,7 @@ class _Trial:
     """Answers to some parts, joined, and what Stein's estimate says of them and of their combinations."""
 
     answers: list[np.ndarray]
-    risk: _Risk
+    risk: CombinationRisk
     names: list[str]
 
     @classmethod
@@ -166,7 +166,7 @@ class _Trial:
         slopes = [sum(size * part[name][1] for size, part in zip(sizes, found, strict=True)) for name in names]
         gaps = [np.ravel(answer - noisy) for answer in answers]
         squares = np.array([[float(a @ b) / noisy.size for b in gaps] for a in gaps])
-        return cls(answers, _Risk(squares, np.array(slopes), slopes[names.index(AS_IT_IS)]), names)
+        return cls(answers, CombinationRisk(squares, np.array(slopes), slopes[names.index(AS_IT_IS)]), names)
 
     @property
     def risks(self) -> dict[str, float]:

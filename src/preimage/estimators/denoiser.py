@@ -287,7 +287,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             return ColumnNoise(tuple(column_noise(rows)))
         if is_number(self.noise) or isinstance(self.noise, np.ndarray | list | tuple):
             return ColumnNoise(tuple(given_noise(self.noise, d)))
-        law = self._law(rows[:, None], None)
+        law: Any = self._law(rows[:, None], None)
         return ColumnNoise(tuple(given_noise(law.sigma, d))) if self.examples == "noisy" else law
 
     def _denoised(self, images: np.ndarray) -> np.ndarray:

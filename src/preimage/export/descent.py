@@ -25,7 +25,7 @@ class FeatureDistances:
 
     def __init__(self, targets: Any):
         self.kernel, self.points = targets.model.kernel, targets.points
-        if not (knows(self.kernel, "profile") and self.kernel.argument is not None):
+        if not knows(self.kernel, "profile") or self.kernel.argument is None:
             raise NotExpressible(f"FixedPoint() needs a kernel with a profile, which {self.kernel!r} has not.")
         self.weights, self.norm2 = targets.weights, targets.norm2
         self.spread = rms_radius(self.points.points)

@@ -27,13 +27,13 @@ class Targets:
     """Projections φ̄ + Σₖ βₖVₖ with the codes β, as pre-image methods see them."""
 
     def __init__(self, subspace: Subspace, codes: Symbol):
-        self.model, self.codes, self.eps = subspace.model, codes, subspace.eps
-        if not isinstance(self.model, Expanded) or subspace.points is None:
+        model, self.codes, self.eps = subspace.model, codes, subspace.eps
+        if not isinstance(model, Expanded) or subspace.points is None:
             raise NotExpressible(
                 "random features have no points to start from or to combine: Learned(), Conformal() and Wiener() can "
                 "be exported for them."
             )
-        self.points = subspace.points
+        self.model, self.points = model, subspace.points
 
     @property
     def weights(self) -> Symbol:

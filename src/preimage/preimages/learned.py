@@ -158,14 +158,17 @@ def sketch(targets: Rows, mean: Array) -> Array:
     if d <= SKETCH:
         return dense_rows(targets) - mean
     signs = np.random.default_rng(0).choice(np.array([-1, 1], dtype=mean.dtype), size=(d, SKETCH))
-    return np.asarray(targets @ signs - mean @ signs) / np.sqrt(d, dtype=mean.dtype)
+    sketched: Array = np.asarray(targets @ signs - mean @ signs) / np.sqrt(d, dtype=mean.dtype)
+    return sketched
 
 
 def _centred_moments(features: Array, targets: Rows, mean: Array) -> Array:
     """Fᵀ(X − 1x̄ᵀ); sparse targets stay sparse."""
+    moments: Array
     if isinstance(targets, np.ndarray):
-        return features.T @ (targets - mean)
-    moments: Array = (targets.T @ features).T - np.outer(features.sum(axis=0), mean)
+        moments = features.T @ (targets - mean)
+    else:
+        moments = (targets.T @ features).T - np.outer(features.sum(axis=0), mean)
     return moments
 
 

@@ -10,17 +10,21 @@ protocols    those of ``preimage_papers.protocols``, mean SNR in dB over the tes
              per class; in P5 they see one draw. BM3D, a second per image, has every tenth image of one noise.
 clock        P5 in wall-clock time: the fit, and the least of three times to clean its 500 test rows.
 photographs  scikit-learn's two, each alone. Peers are given σ, and the best of a few settings by the true error.
-set12        the twelve grey pictures of the literature (``set12.npz`` in the folder PREIMAGE_DATA), means over them.
-             Ours with each effort, σ given or not, and as 8-bit files; settings were chosen on other pictures.
-files        kinds of picture files, nothing given: JPEG, counted light, salt and pepper, small pictures, no noise.
+set12        the twelve grey pictures of the literature (``set12.npz`` in the folder PREIMAGE_DATA): ours with each
+             effort, σ given, estimated and from 8-bit files, with the ratio of ``risk_`` to the true error; settings
+             were chosen on other pictures. ``--small`` leaves the five pictures of 512 × 512 points out.
+levels       the ratio of the estimated σ to the true one on the same pictures.
+files        kinds of picture files, nothing given, beside filters that are given the noise: JPEG, counted light,
+             impulses, text, small pictures, no noise.
+cost         CPU seconds and peak memory of ``denoise_image``, each in a process of its own.
 signals      a minute and half a minute of joined heartbeats, each alone, and peers as for photographs.
 table        tables of scikit-learn, standardised, each alone.
 
-A full run takes hours; parts of it can be run one by one with ``--json`` and shown together with ``--with``.
+A full run takes hours; parts of it can be run one by one with ``--json`` and shown together with ``--with``. Pictures
+that are in the file of ``--json`` already are not measured again.
 """
 
 import argparse
-import io
 import json
 import os
 import time
@@ -29,21 +33,19 @@ import warnings
 import denoising_filters as filters
 import numpy as np
 from denoising_peers import Task, peers, wiener
+from denoising_pictures import cost, eight_bits, files, levels, psnr, set12  # noqa: F401 (parts are called by their names)
 from sklearn.datasets import load_breast_cancer, load_sample_image, load_wine
 
 from preimage import Denoiser
-from preimage.datasets import load_digits, load_mitbih
+from preimage.datasets import load_mitbih
 from preimage.exceptions import PreimageWarning
-from preimage.noise import GaussianNoise, SaltAndPepper
-from preimage.statistics import metrics
+from preimage.noise import GaussianNoise
 from preimage.statistics.metrics import snr
 from preimage_papers.protocols import NAMES, load
 
-PARTS = ("protocols", "clock", "photographs", "set12", "files", "signals", "table")
-EFFORTS = ("quick", "standard", "best")
+PARTS = ("protocols", "clock", "photographs", "set12", "levels", "files", "cost", "signals", "table")
 TITLES = dict(zip(NAMES, ("P1 σ.25", "P1 σ.5", "P1 s&p", "P2 G", "P2 s&p", "P3", "P4 ECG", "P5"), strict=True))
 QUICK = ("noisy input", "linear PCA", "linear Wiener filter", "k nearest neighbours", "wavelets", "Denoiser")
-CHROMA = (("4:4:4", 0), ("4:2:0", 2))
 SIGMAS, PICTURE_FILE = (0.05, 0.1, 0.2), 0.1
 RATE, BEAT_ENDS = 360, 5
 TABLE_SIGMA = 0.5
@@ -58,12 +60,17 @@ class Figures:
     def wanted(self, method):
         return not self.options.methods or method in self.options.methods
 
-    def add(self, method, case, value, fit=None, apply=None):
-        self.rows.setdefault(method, {})[case] = {"dB": value, "fit": fit, "apply": apply}
+    def missing(self, method, case):
+        """Whether this is to be measured, and has not been."""
+        return self.wanted(method) and case not in self.rows.get(method, {})
+
+    def add(self, method, case, value, fit=None, apply=None, **others):
+        self.rows.setdefault(method, {})[case] = {"dB": value, "fit": fit, "apply": apply} | others
         if not self.options.markdown:
             times = "" if fit is None else f"   fit {fit:7.1f} s"
             times += "" if apply is None else f"   apply {apply:7.2f} s"
-            print(f"{case:26}{method:30}" + ("      –" if value is None else f"{value:7.2f} dB{times}"), flush=True)
+            times += "".join(f"   {name} {other:.3g}" for name, other in others.items())
+            print(f"{case:26}{method:30}" + ("      –" if value is None else f"{value:7.2f} dB") + times, flush=True)
         if self.options.json:
             with open(self.options.json, "w") as file:
                 json.dump(self.report, file, indent=1)
@@ -139,78 +146,15 @@ def photographs(figures):
                 noisy = clean + sigma * np.random.default_rng(0).standard_normal(clean.shape)
                 _alone(figures, f"{name} {kind} {sigma:g}", clean, noisy, sigma, filters.SETTINGS, psnr)
                 if sigma == PICTURE_FILE:
-                    held = np.round(np.clip(noisy, 0, 1) * 255) / 255
-                    _alone(figures, f"{name} {kind} {sigma:g} 8 bit", clean, held, sigma, filters.SETTINGS, psnr)
-
-
-def set12(figures):
-    """Means over the twelve pictures."""
-    pictures = np.load(os.path.join(os.environ["PREIMAGE_DATA"], "set12.npz"))
-    names = sorted(pictures)[:: 6 if figures.options.quick else 1]
-    for sigma in (15, 25, 50):
-        found = {}
-        for name in names:
-            clean = pictures[name] / 255
-            noisy = clean + sigma / 255 * np.random.default_rng(0).standard_normal(clean.shape)
-            for method, denoise in _set12_methods(figures, sigma / 255).items():
-                start = time.process_time()
-                value = psnr(clean, denoise(noisy))
-                found.setdefault(method, []).append((value, time.process_time() - start))
-        for method, values in found.items():
-            figures.add(method, f"Set12 {sigma}", *np.mean(values, axis=0)[:1], apply=float(np.mean(values, axis=0)[1]))
-
-
-def _set12_methods(figures, sigma):
-    """Ours in all ways, and BM3D where it is installed."""
-    found = {}
-    for effort in EFFORTS:
-        for how, noise, form in (("told", sigma, None), ("", "auto", None), ("8 bit", "auto", _eight_bits)):
-            ours = Denoiser(effort=effort, noise=noise, random_state=0)
-            found[f"Denoiser {effort} {how}".strip()] = lambda y, ours=ours, form=form: ours.denoise_image(
-                form(y) if form else y
-            )
-    if filters.installed("BM3D") and not figures.options.quick:
-        found["BM3D"] = lambda y: filters.bm3d(y, sigma, 1.0)
-    return {method: denoise for method, denoise in found.items() if figures.wanted(method)}
-
-
-def files(figures):
-    """What becomes of files of many kinds, in dB before and after."""
-    colour = load_sample_image("china.jpg")[100:356, 200:456] / 255
-    grey, rng = colour.mean(axis=2), np.random.default_rng(0)
-    noisy = colour + 20 / 255 * rng.standard_normal(colour.shape)
-    cases = {f"JPEG q{q} {name}": (colour, _jpeg(noisy, q, mode)) for q in (50, 75, 90, 95) for name, mode in CHROMA}
-    cases |= {f"Poisson {peak}": (grey, _eight_bits(rng.poisson(peak * grey) / peak)) for peak in (5, 20, 100)}
-    cases |= {f"salt and pepper {p:g}": (grey, SaltAndPepper(p)(_eight_bits(grey), rng)) for p in (0.05, 0.1, 0.2)}
-    cases |= {"no noise": (grey, _eight_bits(grey)), "no noise, colour": (colour, colour)}
-    for case, (clean, file) in cases.items():
-        figures.add("noisy input", case, None if np.array_equal(clean, file) else psnr(clean, file))
-        start = time.process_time()
-        found = Denoiser(random_state=0).denoise_image(file)
-        figures.add("Denoiser", case, psnr(clean, found), apply=time.process_time() - start)
-    digits = load_digits().X[np.random.default_rng(0).permutation(1797)]
-    for n in (100, 300, 1000):
-        clean = digits[:n]
-        file = _eight_bits(clean + 0.25 * np.random.default_rng(1).standard_normal(clean.shape))
-        figures.add("noisy input", f"{n} digits", psnr(clean, file))
-        figures.add(
-            "Denoiser", f"{n} digits", psnr(clean, Denoiser(geometry=(8, 8), random_state=0).fit_transform(file))
-        )
-
-
-def _eight_bits(image):
-    return np.round(255 * np.clip(image, 0, 1)) / 255
-
-
-def _jpeg(image, quality, subsampling):
-    """What a JPEG file makes of an image."""
-    from PIL import Image
-
-    stored = io.BytesIO()
-    Image.fromarray(np.uint8(255 * _eight_bits(image) + 0.5)).save(
-        stored, "JPEG", quality=quality, subsampling=subsampling
-    )
-    return np.asarray(Image.open(stored)) / 255
+                    _alone(
+                        figures,
+                        f"{name} {kind} {sigma:g} 8 bit",
+                        clean,
+                        eight_bits(noisy),
+                        sigma,
+                        filters.SETTINGS,
+                        psnr,
+                    )
 
 
 def picture(path):
@@ -228,11 +172,6 @@ def picture(path):
         ax.set_title(name if name == "clean" else f"{name}, {psnr(clean, image):.2f} dB", fontsize=10)
         ax.set_axis_off()
     figure.savefig(path, dpi=110)
-
-
-def psnr(clean, denoised):
-    """The peak signal-to-noise ratio of pixels clipped to [0, 1]."""
-    return metrics.psnr(clean, np.clip(denoised, 0, 1))
 
 
 def signals(figures):
@@ -319,7 +258,13 @@ TABLE_METHODS = {
 def show(part, figures, markdown):
     """The figures of a part as a table of dB and one of seconds: methods as rows for protocols, else as columns."""
     cases = list(dict.fromkeys(case for row in figures.values() for case in row))
-    for what, text in (("dB", _decibels), ("seconds", _seconds)):
+    if part == "set12":
+        figures, cases = means(figures)
+    others = dict.fromkeys(name for row in figures.values() for cell in row.values() for name in cell)
+    texts = [
+        (name, lambda cell, name=name: _number(cell, name)) for name in others if name not in ("dB", "fit", "apply")
+    ]
+    for what, text in [("dB", _decibels), ("seconds", _seconds), *texts]:
         cells = {method: {case: text(row.get(case)) for case in cases} for method, row in figures.items()}
         cells = {method: row for method, row in cells.items() if any(row.values())}
         if part != "protocols":
@@ -327,8 +272,33 @@ def show(part, figures, markdown):
         _print_table(f"{part}, {what}", cells, markdown)
 
 
+def means(figures):
+    """Figures of single pictures, cases "σ = 15, 01", as means over the pictures of a case, and the range of ratios."""
+    found = {}
+    for method, row in figures.items():
+        for case, cell in row.items():
+            found.setdefault(method, {}).setdefault(case.split(",")[0], []).append(cell)
+    for row in found.values():
+        for case, cells in row.items():
+            ratios = [cell["risk"] for cell in cells if "risk" in cell]
+            row[case] = {name: float(np.mean([cell[name] for cell in cells])) for name in ("dB", "apply")} | {
+                "fit": None, "pictures": len(cells), "least risk": min(ratios), "largest risk": max(ratios)
+            }  # fmt: skip
+    return found, sorted({case for row in found.values() for case in row})
+
+
+def _number(cell, name):
+    return "" if cell is None or name not in cell else f"{cell[name]:.3g}"
+
+
 def _decibels(cell):
-    return "" if cell is None else "–" if cell["dB"] is None else f"{cell['dB']:.2f}".replace("-", "−")
+    return (
+        ""
+        if cell is None or "MB" in cell or "sigma" in cell
+        else "–"
+        if cell["dB"] is None
+        else f"{cell['dB']:.2f}".replace("-", "−")
+    )
 
 
 def _seconds(cell):
@@ -362,6 +332,7 @@ def main():
     parser.add_argument("--protocols", nargs="+", choices=NAMES)
     parser.add_argument("--seconds", type=float, default=100, help="of CPU time for a network")
     parser.add_argument("--quick", action="store_true", help="few peers, one draw")
+    parser.add_argument("--small", action="store_true", help="of Set12 the pictures of 256 × 256 points alone")
     parser.add_argument("--markdown", action="store_true", help="print tables only, ready to paste")
     parser.add_argument("--json", help="write the figures to this file")
     parser.add_argument("--with", dest="earlier", nargs="+", default=[], help="files of earlier runs, shown together")
@@ -372,7 +343,7 @@ def main():
         picture(options.picture)
         return
     report = {}
-    for path in options.earlier:
+    for path in [*options.earlier, *([options.json] if options.json and os.path.exists(options.json) else [])]:
         with open(path) as file:
             take_in(report, json.load(file))
     for part in [options.only] if options.only else [] if options.earlier else PARTS:

@@ -1,9 +1,11 @@
-"""Peak memory of a fit and of a transform, ours and scikit-learn's, each in a fresh process.
+"""Peak memory of a fit and of a transform, ours and scikit-learn's, and of large files, each in a fresh process.
 
     python benchmarks/memory.py [--json] [--rows 6000]
+    python benchmarks/memory.py --files [--json] [--only NAME …]
 
 A fit is measured in units of 8n² bytes, one kernel matrix in float64; ours must stay within 1.3. A transform is
-measured beyond its result and must stay within the budget, scikit-learn's ``working_memory``.
+measured beyond its result and must stay within the budget, scikit-learn's ``working_memory``. With ``--files`` the
+command line denoises large files: the peak is that of the whole process, imports and all.
 """
 
 import argparse
@@ -26,6 +28,75 @@ FITS = {
     "scikit-learn, dense": {"theirs": {"eigen_solver": "dense"}},
 }
 TRANSFORMS = {"preimage": {"ours": {}}, "scikit-learn": {"theirs": {"eigen_solver": "arpack"}}}
+
+
+SOUND_RATE = 44_100
+FILES = {  # the limit in MB of the process
+    "sound, one minute, mono": ("sound", 60, 1, 600),
+    "sound, ten minutes, mono": ("sound", 600, 1, 600),
+    "sound, ten minutes, stereo": ("sound", 600, 2, 1500),
+    "picture, 12 megapixels": ("picture", 3000, 4000, 1500),
+    "table, 200,000 columns": ("table", 1000, 200_000, 1500),
+}
+
+
+def make_file(folder, kind: str, first: int, second: int):
+    """A noisy file: sound of so many seconds and channels, a picture, or a table of so many rows and columns."""
+    from pathlib import Path
+
+    import numpy as np
+
+    rng, folder = np.random.default_rng(0), Path(folder)
+    if kind == "sound":
+        from scipy.io import wavfile
+
+        time_ = np.arange(SOUND_RATE) / SOUND_RATE
+        second_of_tones = sum(np.sin(2 * np.pi * pitch * time_) / pitch for pitch in (220, 277, 330, 880)) * 50
+        tones = np.tile(second_of_tones.astype(np.float32)[:, None], (first, second))
+        tones += 0.05 * rng.standard_normal(tones.shape, dtype=np.float32)
+        wavfile.write(folder / "in.wav", SOUND_RATE, np.clip(8000 * tones, -32768, 32767).astype(np.int16))
+        return folder / "in.wav", folder / "out.wav", ["denoise", "--seed", "0"]
+    if kind == "picture":
+        from PIL import Image
+        from scipy.ndimage import gaussian_filter
+
+        clean = gaussian_filter(rng.standard_normal((first, second)).astype(np.float32), 6)
+        noisy = 128 + 40 * clean / clean.std() + 15 * rng.standard_normal(clean.shape, dtype=np.float32)
+        Image.fromarray(np.clip(noisy, 0, 255).astype(np.uint8)).save(folder / "in.png")
+        return folder / "in.png", folder / "out.png", ["denoise", "--effort", "quick"]
+    rows = np.lib.format.open_memmap(folder / "in.npy", "w+", np.float32, (first, second))
+    for start in range(0, first, 50):
+        rows[start : start + 50] = rng.standard_normal((50, second), dtype=np.float32)
+    return folder / "in.npy", folder / "model.npz", ["fit", "--components", "5"]
+
+
+def run_file(name: str) -> dict:
+    """Peak memory in MB and CPU seconds of the command line on one file."""
+    import tempfile
+
+    kind, first, second, limit = FILES[name]
+    program = (
+        "import resource, sys; from preimage.cli import main; main(sys.argv[1:], standalone_mode=False); "
+        "used = resource.getrusage(resource.RUSAGE_SELF); "
+        "print(used.ru_maxrss / 1024, used.ru_utime + used.ru_stime, file=sys.stderr)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        before, after, command = make_file(folder, kind, first, second)
+        call = [sys.executable, "-c", program, *command, str(before), "-o", str(after)]
+        told = subprocess.run(call, check=True, capture_output=True, text=True).stderr.splitlines()[-1]
+    peak, seconds = map(float, told.split())
+    return {"megabytes": peak, "seconds": seconds, "limit": limit}
+
+
+def files(names: list[str], as_json: bool) -> int:
+    found = {name: run_file(name) for name in names}
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        for name, figures in found.items():
+            peak = f"{figures['megabytes']:7.0f} MB of at most {figures['limit']:5} MB"
+            print(f"  {name:28}{peak}{figures['seconds']:8.1f} s")
+    return 0 if all(figures["megabytes"] <= figures["limit"] for figures in found.values()) else 1
 
 
 def status(field: str) -> int:
@@ -93,7 +164,11 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=6000)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--files", action="store_true", help="denoise large files by the command line instead")
+    parser.add_argument("--only", nargs="+", choices=list(FILES), default=list(FILES), help="some of the files")
     arguments = parser.parse_args()
+    if arguments.files:
+        return files(arguments.only, arguments.json)
     n = arguments.rows
     if arguments.child:
         print(json.dumps(measure(*json.loads(arguments.child), n)))

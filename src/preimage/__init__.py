@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from preimage.estimators import Decoder as Decoder
     from preimage.estimators import Denoiser as Denoiser
+    from preimage.estimators import Imputer as Imputer
+    from preimage.estimators import Invertible as Invertible
     from preimage.estimators import InvertibleKernelPCA as InvertibleKernelPCA
     from preimage.estimators import KernelKMeans as KernelKMeans
     from preimage.estimators import KernelPCA as KernelPCA
@@ -22,8 +25,11 @@ if TYPE_CHECKING:
 # Where each public name lives; it is imported when it is first used, so that `import preimage` costs nothing.
 _HOMES = {
     "Chunks": "preimage.io.chunks",
+    "Decoder": "preimage.estimators",
     "Denoiser": "preimage.estimators",
     "Expansion": "preimage.expansion",
+    "Imputer": "preimage.estimators",
+    "Invertible": "preimage.estimators",
     "InvertibleKernelPCA": "preimage.estimators",
     "KernelKMeans": "preimage.estimators",
     "KernelPCA": "preimage.estimators",
@@ -35,12 +41,15 @@ _HOMES = {
 _ROOMS = (
     "compat",
     "datasets",
+    "decoding",
     "decomposition",
     "denoising",
     "eigen",
     "estimators",
     "exceptions",
+    "export",
     "features",
+    "imputation",
     "invertible",
     "io",
     "kernels",

@@ -92,5 +92,9 @@ class DataFileError(ValueError):
     """A data file cannot be read, or its format cannot hold the data."""
 
 
+class NotExpressible(TypeError):
+    """A model, or one of its methods, cannot be exported."""
+
+
 class ClusterError(ConnectionError):
     """The Dask cluster was lost, cannot be reached, or cannot do the work."""

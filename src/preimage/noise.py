@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "ColumnNoise",
     "CustomNoise",
     "GaussianNoise",
     "Masking",
@@ -83,6 +84,29 @@ class GaussianNoise(NoiseLaw):
         """Add the noise, then clip."""
         Y = X + float(self.sigma) * rng.standard_normal(X.shape).astype(X.dtype)
         return Y if self.clip is None else np.clip(Y, *self.clip)
+
+
+@dataclass(frozen=True)
+class ColumnNoise(NoiseLaw):
+    r"""Additive Gaussian noise with a standard deviation for every column, yⱼ = xⱼ + σⱼε with ε ~ N(0, 1).
+
+    Parameters
+    ----------
+    sigmas : tuple of floats
+        Standard deviations σⱼ ≥ 0, one per column.
+    """
+
+    sigmas: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        fine = len(self.sigmas) > 0 and all(_is_real(sigma) and 0 <= sigma < np.inf for sigma in self.sigmas)
+        _require(fine, f"sigmas must be ≥ 0 and finite, got {self.sigmas!r}")
+        object.__setattr__(self, "sigmas", tuple(float(sigma) for sigma in self.sigmas))
+
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
+        """Add the noise."""
+        noisy: Array = X + np.asarray(self.sigmas, dtype=X.dtype) * rng.standard_normal(X.shape).astype(X.dtype)
+        return noisy
 
 
 @dataclass(frozen=True)

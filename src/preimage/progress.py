@@ -37,6 +37,22 @@ def report(stage: str, done: float, total: float | None = None) -> None:
         listener(stage, done, total)
 
 
+@contextmanager
+def part_of(stage: str, number: int, total: int) -> Iterator[None]:
+    """Report the work inside this context as part ``number``, from 0, of ``total`` equal parts of one stage."""
+    listener = _listener.get()
+    if listener is None:
+        yield
+        return
+
+    def inner(_: str, done: float, whole: float | None) -> None:
+        listener(stage, number + (done / whole if whole else 0.0), total)
+
+    with listen(inner):
+        yield
+    listener(stage, number + 1, total)
+
+
 def is_listened_to() -> bool:
     """Whether there is a listener, for callers to whom reporting itself is work."""
     return _listener.get() is not None

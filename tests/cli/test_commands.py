@@ -134,9 +134,9 @@ def test_gaps_are_filled_and_all_other_numbers_stay(ending, model, tmp_path):
 
 def test_large_files_are_walked_in_blocks_to_the_same_result(model, tmp_path, monkeypatch):
     whole = good("transform", model, put(tmp_path / "in.csv")).stdout
-    for module, other in (("base", "base"), ("delimited", "tables")):
+    monkeypatch.setattr("preimage.io.chunks.BLOCK", 7)
+    for module in ("base", "delimited"):
         monkeypatch.setattr(f"preimage.io.{module}.LARGE", 100)
-        monkeypatch.setattr(f"preimage.io.{other}.BLOCK", 7)
     walked = good("transform", model, tmp_path / "in.csv").stdout
     a, b = ([[float(x) for x in line.split(",")] for line in text.splitlines()[1:]] for text in (whole, walked))
     np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
@@ -434,3 +434,20 @@ def test_a_bar_is_drawn_only_for_long_work_on_a_terminal(monkeypatch):
     assert "rows" in drawn(Terminal(), 2.0)
     assert drawn(Terminal(), 0.5) == ""
     assert drawn(io.StringIO(), 2.0) == ""
+
+
+def test_a_model_is_exported_and_runs_without_this_library(model, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    for method in ("transform", "denoise", "score_samples"):
+        done = good("export", model, "-o", tmp_path / f"{method}.onnx", "--method", method, "--json")
+        assert json.loads(done.stdout)["bytes"] == (tmp_path / f"{method}.onnx").stat().st_size
+        session = onnxruntime.InferenceSession(tmp_path / f"{method}.onnx", providers=["CPUExecutionProvider"])
+        expected = getattr(preimage.load(model), method)(X)
+        np.testing.assert_allclose(session.run(None, {"X": X})[0], expected, atol=1e-9 * np.abs(expected).max())
+    for arguments, sentence in (
+        (["-o", tmp_path / "x.bin"], "an ONNX file ends in .onnx"),
+        (["-o", tmp_path / "x.onnx", "--method", "impute"], "KernelPCA.impute cannot be exported; transform"),
+        (["-o", tmp_path / "transform.onnx"], "exists"),
+    ):
+        failed = call("export", model, *arguments)
+        assert failed.exit_code and sentence in failed.output and not (tmp_path / "x.onnx").exists()

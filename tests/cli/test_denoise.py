@@ -72,11 +72,11 @@ def test_settings_hand_the_rows_to_one_kernel_pca(tmp_path):
 def test_large_tables_are_cleaned_block_by_block(plain, tmp_path, monkeypatch):
     np.save(tmp_path / "in.npy", NOISY)
     monkeypatch.setattr("preimage.io.base.LARGE", 1000)
-    monkeypatch.setattr("preimage.io.base.BLOCK", 60)
+    monkeypatch.setattr("preimage.io.chunks.BLOCK", 60)
     np.save(tmp_path / "clean.npy", DIGITS[:300])
     options = ["--components", 40, "--preimage", "learned"] if plain else []
-    monkeypatch.setattr("preimage.cli.cleaning.EXACT", 200)
-    monkeypatch.setattr("preimage.cli.cleaning.LANDMARKS", 150)
+    monkeypatch.setattr("preimage.cli.denoise_run.EXACT", 200)
+    monkeypatch.setattr("preimage.cli.denoise_run.LANDMARKS", 150)
     options += ["--train", tmp_path / "clean.npy", "--json"]
     facts = json.loads(good("denoise", tmp_path / "in.npy", "-o", tmp_path / "out.npy", *options).stdout)
     assert error(np.load(tmp_path / "out.npy")) < 0.6 * error(NOISY)
@@ -134,6 +134,35 @@ def test_one_signal_is_denoised_alone(name, tmp_path):
     assert (data.form.rate, data.form.columns) == ((200, None) if name == "in.wav" else (0, ("millivolt",)))
     assert error(data.whole()[:, 0], clean) < 0.5 * error(noisy, clean)
     assert "data:image/png" in (tmp_path / "page.html").read_text()
+
+
+def test_hum_and_baseline_go_first_where_asked(tmp_path):
+    time = np.arange(4000) / 400
+    clean = np.stack([np.sin(2 * np.pi * time) ** 15, -0.5 * np.sin(2 * np.pi * time) ** 15], axis=1)
+    hum, wander = np.sin(2 * np.pi * 50 * time)[:, None], 2 * np.sin(2 * np.pi * 0.1 * time)[:, None]
+    np.save(tmp_path / "in.npy", clean + hum + wander + 0.1 * np.random.default_rng(0).standard_normal(clean.shape))
+    asked = ["--signal", "--rate", 400, "--mains", 50, "--baseline", "--effort", "quick"]
+    told = good("denoise", tmp_path / "in.npy", "-o", tmp_path / "out.npy", *asked, "--json").stdout
+    assert error(np.load(tmp_path / "out.npy"), clean) < 0.01
+    facts = json.loads(told)
+    sigma = float(re.search(r"sigma=([\d.]+)", facts["noise"]).group(1))
+    assert abs(sigma - 0.1) < 0.01  # 12 flat frames of 48 coefficients tell σ to 3 %
+    assert facts["candidates"]["as it is"] > facts["remaining_error"] > 0
+
+
+def test_a_signal_without_noise_is_left_as_it_is_and_that_is_told(tmp_path):
+    wavfile.write(tmp_path / "in.wav", 8000, np.zeros(4000, np.int16))
+    done = good("denoise", tmp_path / "in.wav", "-o", tmp_path / "out.wav")
+    assert "one signal left as it is" in done.stdout
+    np.testing.assert_array_equal(wavfile.read(tmp_path / "out.wav")[1], 0)
+
+
+def test_hum_needs_a_signal_and_its_rate(tmp_path):
+    np.save(tmp_path / "in.npy", np.zeros((50, 3)))
+    for options in (["--mains", 50], ["--signal", "--baseline"]):
+        done = call("denoise", tmp_path / "in.npy", "-o", tmp_path / "out.npy", *options)
+        assert done.exit_code == 2
+        assert "need a signal and its rate" in done.stderr
 
 
 # What is wrong

@@ -193,11 +193,17 @@ def test_a_folder_is_one_image_a_row(shape, tmp_path):
 # Large files
 
 
+def test_wide_rows_are_walked_in_blocks_of_a_byte_budget(tmp_path):
+    np.save(tmp_path / "wide.npy", np.zeros((700, 20_000), np.float32))
+    sizes = [block.nbytes for block in io.read(tmp_path / "wide.npy").blocks()]
+    assert max(sizes) <= 64 * 2**20
+    assert sum(sizes) == 4 * 700 * 20_000
+
+
 def test_large_files_are_walked_in_blocks_and_give_the_same_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(base, "LARGE", 50)
     monkeypatch.setattr(delimited, "LARGE", 50)
-    for module in ("base", "records", "parquet"):
-        monkeypatch.setattr(f"preimage.io.{module}.BLOCK", 2)
+    monkeypatch.setattr("preimage.io.chunks.BLOCK", 2)
     for name in ("a.npy", "a.csv", "a.parquet"):
         data = io.read(put(tmp_path / name, [X], Form(columns=("x", "y", "z")), overwrite=True))
         assert [len(block) for block in data.blocks()] == [2, 2, 2, 1]

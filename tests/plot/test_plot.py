@@ -6,7 +6,7 @@ from matplotlib import colors
 from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 
-from preimage import InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor, plot, reduced_set
+from preimage import Decoder, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor, plot, reduced_set
 from preimage.datasets import half_circle, load_digits, three_clusters
 from preimage.exceptions import ConstantColumnWarning
 from preimage.kernels import Gaussian
@@ -339,3 +339,26 @@ def test_bars_are_contributions_with_the_largest_on_top(watched):
     assert table["column"][0] == "x1"
     assert ax.patches[0].get_y() > ax.patches[1].get_y()
     assert plot.contributions(monitor, new, 39).get_yticklabels()[0].get_text() == "x4"
+
+
+def test_a_walk_along_a_component_shows_the_preimages_of_its_codes(model, digits):
+    drawn = plot.traverse(model, (8, 8), axes(1, 5), components=1, n_steps=5)
+    codes = model.decomposition_.input_codes
+    walk = np.tile(np.median(codes, axis=0), (5, 1))
+    walk[:, 1] = np.linspace(*np.quantile(codes[:, 1], [0.02, 0.98]), 5)
+    for ax, row in zip(drawn.ravel(), model.inverse_transform(walk), strict=True):
+        np.testing.assert_allclose(ax.images[0].get_array(), row.reshape(8, 8))
+
+
+def test_a_walk_across_a_plane_goes_right_and_upwards(digits):
+    Z = digits[:, [20, 43]]
+    decoder = Decoder("neighbors").fit(Z, np.hstack([Z, digits]))
+    drawn = plot.traverse(decoder, None, axes(3, 3), components=(0, 1), n_steps=3)
+    low, high = np.quantile(Z, [0.02, 0.98], axis=0)
+    corner = decoder.predict([[low[0], high[1]]])[0]
+    np.testing.assert_allclose(drawn[0, 0].lines[0].get_ydata(), corner)
+    with pytest.raises(ValueError, match="components must be one or two of 0 to 1"):
+        plot.traverse(decoder, components=2)
+    with pytest.raises(TypeError, match="give codes="):
+        plot.traverse(PCA(2).fit(digits))
+    plot.traverse(PCA(2).fit(digits), (8, 8), axes(1, 2), codes=Z, n_steps=2)

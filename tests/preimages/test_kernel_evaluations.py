@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from preimage import Expansion, KernelPCA, find_preimage
+from preimage.imputation import GaussianModel
 from preimage.kernels import Gaussian
 from preimage.noise import GaussianNoise
 from preimage.preimages import (
@@ -19,7 +20,6 @@ from preimage.preimages import (
     Nearest,
     OneStep,
 )
-from preimage.preimages.gaps import GaussianModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::preimage.exceptions.ConvergenceWarning")
 ITERATED = [FixedPoint(), FixedPoint(max_iter=2), Gradient()]

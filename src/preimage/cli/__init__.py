@@ -1,4 +1,4 @@
-"""The command line, one command a file. A command is imported when it is called, so that ``--help`` answers at once."""
+"""The command line, one command per file. A command is imported when it is called, so that ``--help`` is fast."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ COMMANDS = {
     "fit": ("preimage.cli.fit", "Kernel PCA of the rows of a file, kept in a model file."),
     "transform": ("preimage.cli.transform", "Codes of rows by a model."),
     "reconstruct": ("preimage.cli.reconstruct", "What a model's components keep of rows."),
-    "impute": ("preimage.cli.impute", "Fill the gaps of rows by a model."),
+    "impute": ("preimage.cli.impute", "Fill the gaps of rows."),
     "score": ("preimage.cli.score", "How far rows lie from a model's subspace."),
     "monitor": ("preimage.cli.monitor", "List alarms of a process, and the sensor that explains each."),
+    "export": ("preimage.cli.export", "A model as an ONNX file, which runs without Python."),
     "inspect": ("preimage.cli.inspect", "What is in a model file."),
 }
 # Commands of other distributions, found through the entry points of this group, and how to get those we know of.

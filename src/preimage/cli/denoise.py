@@ -10,7 +10,7 @@ import click
 
 from preimage.cli.common import (
     Command,
-    Told,
+    CommandResult,
     output_option,
     safe_csv_option,
     seed_option,
@@ -35,16 +35,27 @@ if TYPE_CHECKING:
     help="Its σ in the units of the numbers, [0, 1] for pixels, or law:number.",
 )
 @click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
+@click.option(
+    "--scale",
+    type=click.Choice(["auto", "standard", "none"]),
+    default="auto",
+    show_default=True,
+    help="Bring the columns of a table to one unit; auto does so unless rows are images or signals.",
+)
 @click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
 @click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA of so many components.")
-@click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this way back.")
+@click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this pre-image method.")
 @click.option(
     "--effort",
     type=click.Choice(["quick", "standard", "best"]),
     default="standard",
     show_default=True,
-    help="How much time one image may take.",
+    help="How much time one image or signal may take.",
 )
+@click.option("--signal", is_flag=True, help="The columns of a table are channels of one signal, the rows its samples.")
+@click.option("--rate", type=click.FloatRange(0, min_open=True), help="Samples per second of a signal; sound has it.")
+@click.option("--mains", type=click.FloatRange(0, min_open=True), help="Remove hum of this frequency, 50 or 60, first.")
+@click.option("--baseline", is_flag=True, help="Remove the wandering baseline of a signal first.")
 @click.option("--report", metavar="PAGE", help="Write a page, .html, with before and after.")
 @table_options
 @safe_csv_option
@@ -59,31 +70,31 @@ def command(
     force: bool,
     as_json: bool,
     **choices: Any,
-) -> Told:
+) -> CommandResult:
     """Remove the noise of INPUT, and write OUTPUT in the same form.
 
     INPUT is a table (.npy, .npz, .csv, .tsv, .parquet; - is CSV on standard input), a folder of equal images, one image
-    or one signal (.wav, or a table of one column). Nothing need be known of the noise.
+    or one signal (.wav, .flac, or a table of one column; of several with --signal). Nothing need be known of the noise.
     """
     from preimage import io
-    from preimage.cli.cleaning import Cleaning
+    from preimage.cli.denoise_run import DenoiseRun
     from preimage.io.atomic import written
 
     data = io.read(input, reading)
-    cleaning = Cleaning(data, None if train is None else _examples(train, data, reading), **choices)
+    run = DenoiseRun(data, None if train is None else _examples(train, data, reading), **choices)
     with ExitStack() as stack:
-        write = stack.enter_context(io.writing(output, cleaning.form, overwrite=force))
+        write = stack.enter_context(io.writing(output, run.form, overwrite=force))
         unfinished = report and stack.enter_context(written(report, overwrite=force))
-        write(cleaning.blocks())
+        write(run.blocks())
         facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": data.shape[1]}
         facts["carried"] = list(data.form.carried)
-        facts |= cleaning.facts() | ({"report": report} if report else {})
+        facts |= run.facts() | ({"report": report} if report else {})
         if unfinished:
             from preimage.cli.denoise_page import page
-            from preimage.cli.lines import denoising
+            from preimage.cli.python_code import denoising
 
-            page(cleaning, facts, denoising(cleaning, reading, input, train)).write(unfinished)
-    return Told(facts, f"wrote {output}: {cleaning.words()}")
+            page(run, facts, denoising(run, reading, input, train)).write(unfinished)
+    return CommandResult(facts, f"wrote {output}: {run.words()}")
 
 
 def _examples(path: str, data: Data, reading: Reading) -> Data:

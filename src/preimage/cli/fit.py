@@ -9,7 +9,7 @@ import click
 
 from preimage.cli.common import (
     Command,
-    Told,
+    CommandResult,
     counted,
     output_option,
     scheduler_option,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 EXACT = 5000  # rows up to which the automatic choice is exact
 LANDMARKS = 1000
+FEWEST_LANDMARKS = 50  # for rows so wide that few fit into memory
 
 
 @click.command("fit", cls=Command)
@@ -38,7 +39,7 @@ LANDMARKS = 1000
     show_default=True,
     help=f"auto takes {LANDMARKS} landmarks for more than {EXACT} rows.",
 )
-@click.option("--preimage", type=METHOD, default="auto", show_default=True, help="The way back, such as learned.")
+@click.option("--preimage", type=METHOD, default="auto", show_default=True, help="Such as learned.")
 @table_options
 @scheduler_option
 @seed_option
@@ -55,7 +56,7 @@ def command(
     seed: int,
     force: bool,
     as_json: bool,
-) -> Told:
+) -> CommandResult:
     """Kernel PCA of the rows of INPUT, kept in a model file for transform, reconstruct, impute and score."""
     from preimage import KernelPCA
     from preimage.io import models
@@ -68,7 +69,7 @@ def command(
         raise click.UsageError(f"{output}: a model file ends in .npz.")
     with opened(input, scheduler, reading) as data:
         if approximation == "auto":
-            approximation = LANDMARKS if data.shape[0] > EXACT else None
+            approximation = _automatic(data)
         model = KernelPCA(
             n_components(components), kernel=kernel, approximation=approximation, preimage=preimage, random_state=seed
         )
@@ -76,7 +77,16 @@ def command(
             model.fit(data.to_fit())
             _keep_names(model, data.form.columns)
             models.save(model, unfinished)
-        return _told(model, data, output)
+        return _result(model, data, output)
+
+
+def _automatic(data: Any) -> int | None:
+    """Landmarks for many rows, and as many as fit into memory for rows too wide to be held at once."""
+    from preimage.io.base import LARGE
+
+    if getattr(data, "is_large", False):
+        return int(min(LANDMARKS, max(FEWEST_LANDMARKS, LARGE // (16 * data.shape[1]))))
+    return LANDMARKS if data.shape[0] > EXACT else None
 
 
 def _keep_names(model: Any, columns: tuple[str, ...] | None) -> None:
@@ -87,7 +97,7 @@ def _keep_names(model: Any, columns: tuple[str, ...] | None) -> None:
         model.feature_names_in_ = np.array(columns, dtype=object)
 
 
-def _told(model: Any, data: Any, output: str) -> Told:
+def _result(model: Any, data: Any, output: str) -> CommandResult:
     share = float(model.explained_variance_ratio_.sum())
     facts = {
         "input": data.name,
@@ -104,4 +114,4 @@ def _told(model: Any, data: Any, output: str) -> Told:
         f"wrote {output}: {counted(model.n_components_, 'component')} with {share:.1%} of the variance of "
         f"{counted(data.shape[0], 'row')} of {counted(data.shape[1], 'column')}, {model.kernel_!r}"
     )
-    return Told(facts, words)
+    return CommandResult(facts, words)

@@ -2,23 +2,89 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from preimage.cli.common import Command, Told, applies_model
+from preimage.cli.common import (
+    Command,
+    CommandResult,
+    counted,
+    output_option,
+    seed_option,
+    shared_options,
+    table_options,
+)
 
 if TYPE_CHECKING:
-    from preimage.io import Reading
+    import numpy as np
+
+    from preimage.io import Data, Reading
+
+LEARNED_FROM = 20_000  # rows of a large file
 
 
 @click.command("impute", cls=Command)
-@applies_model
+@click.argument("model", metavar="[MODEL]")
+@click.argument("input", metavar="INPUT", required=False)
+@output_option()
+@table_options
+@click.option("--scheduler", metavar="ADDRESS", help="With a MODEL: use the Dask cluster of this scheduler.")
+@seed_option
+@shared_options
 def command(
-    model: str, input: str, output: str, reading: Reading, scheduler: str | None, force: bool, as_json: bool
-) -> Told:
-    """The rows of INPUT with their gaps filled by the model in the file MODEL; all other numbers stay as they are."""
+    model: str,
+    input: str | None,
+    output: str,
+    reading: Reading,
+    scheduler: str | None,
+    seed: int,
+    force: bool,
+    as_json: bool,
+) -> CommandResult:
+    """The rows of INPUT with their gaps filled; all other numbers stay as they are.
+
+    INPUT alone may have gaps everywhere: an Imputer learns from its rows. With a MODEL, a file that `fit` wrote, that
+    model fills the gaps.
+    """
     from preimage.cli.apply import opened_for, write_answers
 
-    with opened_for("impute", model, input, reading, scheduler) as (fitted, data):
-        return write_answers(data, fitted.impute, output, data.form, force=force, gaps=True)
+    if input is not None:
+        with opened_for("impute", model, input, reading, scheduler) as (fitted, data):
+            return write_answers(data, fitted.impute, output, data.form, force=force, gaps=True)
+    if scheduler is not None:
+        raise click.UsageError("--scheduler needs a MODEL: an Imputer learns on this machine.")
+    imputer, data, n_gaps = _learned(model, reading, seed)
+    told = write_answers(data, imputer.transform, output, data.form, force=force, gaps=True)
+    return CommandResult(told.facts | _facts(imputer, data, n_gaps), f"{told.words}, {counted(n_gaps, 'gap')} filled")
+
+
+def _learned(input: str, reading: Reading, seed: int) -> tuple[Any, Data, int]:
+    """An imputer fitted to the rows of a file, the rows, and how many gaps they have."""
+    import numpy as np
+
+    from preimage import Imputer
+    from preimage.io import read
+
+    data = read(input, reading)
+    n_gaps = sum(int(np.isnan(block).sum()) for block in data.blocks(gaps=True))
+    imputer = Imputer(keep_empty_features=True, random_state=seed)
+    return imputer.fit(_some_rows(data)), data, n_gaps
+
+
+def _some_rows(data: Data) -> np.ndarray:
+    """All rows with their gaps, or evenly spaced ones of many."""
+    import numpy as np
+
+    step, done, kept = max(1, -(-data.shape[0] // LEARNED_FROM)), 0, []
+    for block in data.blocks(gaps=True):
+        kept.append(np.array(block[-done % step :: step]))
+        done += len(block)
+    return np.concatenate(kept)
+
+
+def _facts(imputer: Any, data: Data, n_gaps: int) -> dict[str, Any]:
+    """What was filled and how well, for a program."""
+    names = data.form.columns or tuple(str(number + 1) for number in range(data.shape[1]))
+    errors = dict(zip(names, imputer.errors_.tolist(), strict=True))
+    return {"method": "Imputer", "gaps": n_gaps, "weights": imputer.weights_, "errors": errors}

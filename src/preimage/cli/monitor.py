@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from preimage.cli.common import Command, Told, safe_csv_option, seed_option, shared_options, table_options
+from preimage.cli.common import Command, CommandResult, safe_csv_option, seed_option, shared_options, table_options
 from preimage.cli.options import COMPONENTS, KERNEL, MEMORY, n_components
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def command(
     force: bool,
     as_json: bool,
     **settings: Any,
-) -> Told | None:
+) -> CommandResult | None:
     """List the alarms in the rows of NEW, each with the sensor that explains it.
 
     NORMAL is a table of normal operation, rows in time order, or a model file written by --save. NEW is a table of
@@ -58,7 +58,7 @@ def command(
     _check(new, output, save, report, as_json)
     model = trained(normal, save, lambda: _template(**settings), reading, settings=_typed(), force=force)
     if new is None:
-        return Told(model.facts(), f"wrote {save}: {model.words()}")
+        return CommandResult(model.facts(), f"wrote {save}: {model.words()}")
     if new == "-":
         watch_lines(model, reading, output, force=force, as_json=as_json)
         return None

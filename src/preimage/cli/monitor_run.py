@@ -15,7 +15,7 @@ import numpy as np
 from preimage import Monitor, io, progress
 from preimage.cli.alarms import Alarm, alarms_of, complete_list, growing_list, json_number, summary, unreadable
 from preimage.cli.apply import check_width, load_model
-from preimage.cli.common import Told, counted
+from preimage.cli.common import CommandResult, counted
 from preimage.exceptions import ConstantColumnWarning, DataFileError, ModelFileError
 from preimage.io import Data, Reading, models
 from preimage.io.atomic import written
@@ -92,7 +92,7 @@ def trained(
 
 def watch_file(
     model: Trained, new: str, reading: Reading, output: str | None, report: str | None, *, force: bool
-) -> Told:
+) -> CommandResult:
     """List the alarms of a file, and write the page."""
     data = io.read(new, replace(reading, expected=model.names))
     check_width(model.monitor, data)
@@ -109,12 +109,12 @@ def watch_file(
             progress.report("rows", min(first + BLOCK, len(rows)), len(rows))
         facts = model.facts() | {"new": data.name, "output": output} | summary(alarms, len(rows), data.form.carried)
         if unfinished:
-            from preimage.cli.lines import monitoring
             from preimage.cli.monitor_page import page
+            from preimage.cli.python_code import monitoring
 
             code = monitoring(model.monitor, reading, None if model.from_file else model.name, model.name, data.name)
             page(model.monitor, rows, alarms, _labels(carried), facts, code).write(unfinished)
-    return Told(facts | ({"report": report} if report else {}), _words(facts, output))
+    return CommandResult(facts | ({"report": report} if report else {}), _words(facts, output))
 
 
 def watch_lines(model: Trained, reading: Reading, output: str | None, *, force: bool, as_json: bool) -> None:

@@ -1,25 +1,27 @@
-"""Denoising by stages of kernel features with a learned way back, and, of one picture alone, by similar patches."""
+"""Denoising by stages of kernel features with a learned inverse map, and, of one picture alone, by similar patches."""
 
-from preimage.denoising.chroma import CoarseColours
-from preimage.denoising.curves import NoiseCurve
-from preimage.denoising.impulses import filled, lost
+from preimage.denoising.alone import denoised_alone
+from preimage.denoising.interference import without_baseline, without_mains
 from preimage.denoising.learning import Learner, Units
-from preimage.denoising.levels import measured_noise
-from preimage.denoising.pictures import EFFORTS, NoisyPicture, in_tiles
+from preimage.denoising.noise_curve import NoiseCurve
+from preimage.denoising.pictures import EFFORTS
 from preimage.denoising.pieces import cut, small_patches
 from preimage.denoising.saturation import Limits
+from preimage.denoising.signals import denoised_signal
 from preimage.denoising.similar_rows import SimilarRows, censored_level
 from preimage.denoising.stack import Level, Plan, Stack
 from preimage.denoising.stage import Recipe, Stage
+from preimage.denoising.tables import ColumnRisk, ColumnUnits, DenoisedTable, column_noise, given_noise
 
 __all__ = [
     "EFFORTS",
-    "CoarseColours",
+    "ColumnRisk",
+    "ColumnUnits",
+    "DenoisedTable",
     "NoiseCurve",
     "Learner",
     "Level",
     "Limits",
-    "NoisyPicture",
     "Plan",
     "Recipe",
     "SimilarRows",
@@ -27,10 +29,12 @@ __all__ = [
     "Stage",
     "Units",
     "censored_level",
+    "column_noise",
     "cut",
-    "filled",
-    "in_tiles",
-    "lost",
-    "measured_noise",
+    "denoised_alone",
+    "denoised_signal",
+    "given_noise",
     "small_patches",
+    "without_baseline",
+    "without_mains",
 ]

@@ -13,14 +13,13 @@ from functools import cached_property
 import numpy as np
 from scipy.ndimage import zoom
 
+from preimage.denoising.jpeg import LUMINANCE
 from preimage.denoising.levels import at_lags, measured_noise
 from preimage.denoising.pictures import Answered, combined
 from preimage.denoising.saturation import Limits
 
 __all__ = ["CoarseColours"]
 
-# ITU-R BT.601, as JFIF has it
-LUMINANCE = np.array([[0.299, 0.587, 0.114], [-0.168736, -0.331264, 0.5], [0.5, -0.418688, -0.081312]])
 SHARED = 1.7  # ratio of differences at lags 4 and 1 from which neighbours share their noise
 COARSER = 0.8  # ratio of the noise of colours and luminance, 0.94 for white noise, up to which colours are coarser
 MOST_SHARED = 1.4  # by how much shared noise may exceed what next neighbours show of it; more is texture
@@ -38,37 +37,51 @@ class CoarseColours:
     image : array
     step : int
         Points along a side that share their colour.
+    sigma : float
+        The level of the luminance.
+    white : bool
+        Whether that is the level of white noise before the image was stored, which tells those of the colours.
     """
 
     image: np.ndarray
     step: int
+    sigma: float
+    white: bool = False
 
     @classmethod
-    def recognised(cls, image: np.ndarray) -> CoarseColours | None:
-        """The image, if the noise of its colours is shared by neighbours or much less than that of the luminance."""
+    def recognised(cls, image: np.ndarray, sigma: float | None = None) -> CoarseColours | None:
+        """The image, if the noise of its colours is shared by neighbours or much less than that of the luminance.
+
+        ``sigma`` is the level of the luminance before the image was stored as JPEG, if it was; where colours have the
+        same resolution, there is no more to be said then.
+        """
         if image.ndim != 3 or image.shape[-1] != 3 or min(image.shape[:2]) < SHORTEST:
             return None
         middle = tuple(slice((n - min(n, ENOUGH)) // 2, (n + min(n, ENOUGH)) // 2) for n in image.shape[:2])
         luminance, *colours = (at_lags(channel, (1, 4)) for channel in np.moveaxis(image[middle] @ LUMINANCE.T, -1, 0))
         if all(colour[1] > SHARED * colour[0] for colour in colours):
-            return cls(image, 2)
-        return cls(image, 1) if all(max(colour) < COARSER * max(luminance) for colour in colours) else None
-
-    @cached_property
-    def sigma(self) -> float:
-        """The level of the luminance."""
-        return _level(self._channels[..., 0])
+            return cls(image, 2, _level(image @ LUMINANCE[0]) if sigma is None else sigma, sigma is not None)
+        if sigma is None and all(max(colour) < COARSER * max(luminance) for colour in colours):
+            return cls(image, 1, _level(image @ LUMINANCE[0]))
+        return None
 
     def answered(self, effort: str, rng: np.random.Generator) -> Answered:
         """The estimate by patches; the risk is that of the luminance, which has nearly all the noise."""
         luminance = self._channels[..., :1]
         clean = self._part(luminance, np.array([self.sigma**2]), effort, rng)
         coarse = _coarser(self._channels, self.step)
-        levels = [_level(coarse[..., channel]) for channel in (1, 2)]
+        levels = [self._colour_level(coarse[..., channel], channel) for channel in (1, 2)]
         found = self._part(coarse, np.square([self.sigma / self.step, *levels]), effort, rng)
         change = _finer(found.image - coarse, self.step, self.image.shape)
         channels = np.concatenate([clean.image, (self._channels + change)[..., 1:]], axis=-1)
         return Answered(channels @ np.linalg.inv(LUMINANCE).T, clean.risk, clean.candidates)
+
+    def _colour_level(self, coarse: np.ndarray, channel: int) -> float:
+        """The level of a colour: as it is for white noise of this luminance, or as it is seen."""
+        if not self.white:
+            return _level(coarse)
+        lengths = np.linalg.norm(LUMINANCE, axis=1)
+        return self.sigma * float(lengths[channel] / lengths[0]) / self.step
 
     def _part(self, channels: np.ndarray, variances: np.ndarray, effort: str, rng) -> Answered:
         offset = channels.mean(axis=(0, 1))

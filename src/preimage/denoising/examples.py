@@ -7,7 +7,7 @@ the images y, then the same images moved, y + hb, from whose difference derivati
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +20,7 @@ __all__ = ["Clean", "Examples", "Noisy"]
 
 
 class Examples(Protocol):
-    """Images to fit or to judge a stage by."""
+    """Images to fit or to validate a stage on."""
 
     @property
     def images(self) -> Images:
@@ -96,6 +96,7 @@ class Noisy:
     sigma: float
     images: Images
     trusted: np.ndarray
+    step: float = Sure.step
 
     @classmethod
     def draw(cls, images: Images, sigma: float, rng: np.random.Generator, trusted: np.ndarray | None = None) -> Noisy:
@@ -111,14 +112,16 @@ class Noisy:
     def moment(self, features, phi, read, view, places):
         still = self.images[: self.n]
         moved = features(read(places + view.places(still.shape)))
-        slope = (moved - phi).T @ view.answers(self._probe)(places) / (Sure.step * self.sigma)
+        slope = (moved - phi).T @ view.answers(self._probe)(places) / (self.step * self.sigma)
         return phi.T @ view.answers(still)(places) - self.sigma**2 * slope
 
     def risk(self, estimates):
-        return Sure(self.sigma).judge(self.images[: self.n], self._probe, estimates, self.trusted[..., None])
+        sure = Sure(self.sigma, self.step)
+        return sure.evaluate(self.images[: self.n], self._probe, estimates, self.trusted[..., None])
 
     def part(self, chosen):
-        return Noisy(self.sigma, self.images[np.concatenate([chosen, chosen + self.n])], self.trusted[chosen])
+        both = np.concatenate([chosen, chosen + self.n])
+        return replace(self, images=self.images[both], trusted=self.trusted[chosen])
 
     def places(self, view):
         n = view.places((self.n, *self.images.shape[1:]))
@@ -137,7 +140,7 @@ class Noisy:
 
     @property
     def _probe(self) -> Images:
-        return (self.images[self.n :] - self.images[: self.n]) / np.float32(Sure.step * self.sigma)
+        return (self.images[self.n :] - self.images[: self.n]) / np.float32(self.step * self.sigma)
 
 
 def _pixels(images: Images) -> tuple[int, ...]:

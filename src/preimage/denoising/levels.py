@@ -12,25 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import uniform_filter
 
-from preimage.denoising.curves import NoiseCurve
+from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.saturation import Limits
 from preimage.statistics.noise_level.differences import patch_moments
 
 __all__ = ["at_lags", "measured_noise"]
 
-FLATTEST = (
-    0.2,
-    0.1,
-    0.05,
-    0.02,
-)  # shares of all patches that may be taken for flat, the first that shows little texture
+FLATTEST = 0.2, 0.1, 0.05, 0.02, 0.01  # shares of patches that may be flat, the first that shows little texture
 FEWEST = 30  # patches
-TEXTURE, ALL_TEXTURE = (
-    1.0,
-    1.3,
-)  # unevenness beside differences, up to which patches are flat, and above which not at all
+TEXTURE, ALL_TEXTURE = 0.75, 1.3  # unevenness beside differences: flat up to the first, not at all above the second
+MANY_TEXTURE = 1.0  # the same where many patches are needed: for a line, or beside limits
 MOST_PATCHES = 20_000  # that are looked at
 SIDES = {1: 64, 2: 8, 3: 4}  # of a patch, by the number of axes
+BLANK = 0.3  # share of an image on a limit, from which it may be drawn
+SINGLE = 0.02  # the least share of single points among those beside a limit, if there is noise
 ROUNDS = 12
 USEFUL = 0.4  # share of the variance that must be left where values are cut off
 BANDS = 8  # of brightness, to compare curves by
@@ -43,17 +38,30 @@ def measured_noise(image: np.ndarray, limits: Limits) -> NoiseCurve:
 
     A line is taken for counted light, whose zeros are not cut off.
     """
+    if is_drawn(image, limits):
+        return NoiseCurve(0.0, 0.0)
     patches = _Patches.of(image)
     constant = patches.fitted(limits, sloped=False)
-    texture = patches.texture(patches.flat(constant))
+    texture = patches.texture(patches.flat(constant, TEXTURE))
     if texture > ALL_TEXTURE:  # there is hardly any noise in it
         return NoiseCurve(0.0, constant.floor * (ALL_TEXTURE / texture) ** 2, constant.limits)
     counted = patches.fitted(Limits(-np.inf, limits.high), sloped=True)
     if counted.slope <= 0 or not patches.changes(counted):
         return constant
-    flats = patches.flat(counted), patches.flat(constant)
+    flats = [patches.flat(curve, MANY_TEXTURE) for curve in (counted, constant)]
     better = min(patches.misfit(constant, flat) - patches.misfit(counted, flat) for flat in flats)
     return counted if better > CLEARER else constant
+
+
+def is_drawn(image: np.ndarray, limits: Limits) -> bool:
+    """Whether much of an image lies on a limit, without a trace of noise at its borders, as in drawings and text.
+
+    Noise that is cut off leaves single points off the limit among others on it.
+    """
+    ends = np.any((image <= limits.low) | (image >= limits.high), axis=-1)
+    around = uniform_filter(ends.astype(np.float32), 3)
+    borders, single = ~ends & (around > 0.05), ~ends & (around > 7.5 / 9)
+    return bool(np.mean(around > 0.99) > BLANK and single.sum() <= SINGLE * borders.sum())
 
 
 def at_lags(channel: np.ndarray, lags: tuple[int, ...] = (1, 2)) -> list[float]:
@@ -94,10 +102,10 @@ class _Patches:
             floor = max(float(np.mean(self.squares[chosen])), 1e-12) if curve.floor == 1.0 else curve.floor
             curve = NoiseCurve(curve.slope, floor, limits)
             curve = self._regressed(curve, chosen, sloped)
-            chosen = self.flat(curve)
+            chosen = self.flat(curve, MANY_TEXTURE if sloped or limits else TEXTURE)
         return curve
 
-    def flat(self, curve: NoiseCurve) -> np.ndarray:
+    def flat(self, curve: NoiseCurve, most_texture: float) -> np.ndarray:
         """Numbers of the flattest patches, of those that the limits leave enough noise in."""
         variance = curve.variance(self.means)
         useful = np.flatnonzero(variance > USEFUL * curve.before(curve.undone(self.means)))
@@ -106,7 +114,7 @@ class _Patches:
         order = useful[np.argsort(self.uneven[useful] / variance[useful])]
         for share in FLATTEST:
             chosen = order[: max(FEWEST, int(share * len(order)))]
-            if self.texture(chosen) <= TEXTURE:
+            if self.texture(chosen) <= most_texture:
                 break
         return chosen
 

@@ -17,14 +17,17 @@ from scipy.fft import dct
 from scipy.ndimage import gaussian_filter
 
 from preimage import progress
-from preimage.denoising.curves import NoiseCurve
+from preimage.denoising import on_groups
 from preimage.denoising.groups import Search, Steps, Variance
+from preimage.denoising.noise_curve import NoiseCurve
+from preimage.noise import NoiseLaw
 
-__all__ = ["EFFORTS", "Answered", "NoisyPicture", "combined", "in_tiles"]
+__all__ = ["EFFORTS", "Answered", "CombinationRisk", "NoisyPicture", "combined", "in_tiles"]
 
 EFFORTS = ("quick", "standard", "best")
 MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # of an image that is answered whole; else the sides of tiles
 STEP = 0.05  # length of the probe in σ: patches change places as it grows, and chance grows as it falls
+BESIDE_SLOPE = 0.75  # of the risk that the slope tells is the least that there is, found on other pictures
 BLUR = 1.5  # width of the mean that stands in for an estimate before there is one
 FINE, MIDDLE = 0.07, 0.15  # noise beside the range of the picture up to which patches are small, and medium
 
@@ -41,11 +44,14 @@ class Answered:
         Its mean squared error, as far as can be told.
     candidates : dict of floats
         That of every estimate of which it is the combination.
+    noise : NoiseLaw, optional
+        What was removed.
     """
 
     image: np.ndarray
     risk: float
     candidates: dict[str, float]
+    noise: NoiseLaw | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,20 +139,24 @@ def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, 
     steps = steps_for(effort, level, noisy.shape[:-1])
     probe = np.where(rng.random(noisy.shape) < 0.5, -1, 1).astype(np.float32)
     size = np.sqrt(np.broadcast_to(variances(None), noisy.shape)).astype(np.float32)
-    still, moved = (steps(start, variances) for start in (noisy, noisy + STEP * size * probe))
+    starts = noisy, noisy + STEP * size * probe
+    still, moved = (steps(start, variances) for start in starts)
     names = list(still)
-    gaps = [np.ravel(still[name] - noisy) for name in names]
+    if effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
+        groups = np.stack([still["two steps"], moved["two steps"]])
+        still["kernel"], moved["kernel"] = on_groups.by_kernel(np.stack(starts), groups, float(size.flat[0]), STEP, rng)
+    gaps = [np.ravel(answer - noisy) for answer in still.values()]
     squares = np.array([[float(a @ b) / noisy.size for b in gaps] for a in gaps])
-    slopes = [float(np.mean(size * probe * (moved[name] - still[name]), dtype=float)) / STEP for name in names]
-    risk = _Risk(squares, np.array(slopes), float(np.mean(np.square(size), dtype=float)))
-    best = risk.least()
-    image = np.sum([weight * still[name] for name, weight in zip(names, best.astype(np.float32), strict=True)], axis=0)
-    alone = {name: max(risk(weights), 0.0) for name, weights in zip(names, np.eye(len(names)), strict=True)}
-    return Answered(image, max(risk(best), 0.0), alone)
+    slopes = [float(np.mean(size * probe * (moved[name] - still[name]), dtype=float)) / STEP for name in still]
+    risk = CombinationRisk(squares, np.array(slopes), float(np.mean(np.square(size), dtype=float)))
+    best = risk.least(len(names))
+    image = np.sum([np.float32(weight) * answer for weight, answer in zip(best, still.values(), strict=True)], axis=0)
+    alone = {name: risk.told(weights) for name, weights in zip(still, np.eye(len(still)), strict=True)}
+    return Answered(image, risk.told(best), alone)
 
 
 @dataclass(frozen=True, eq=False)
-class _Risk:
+class CombinationRisk:
     """Stein's estimate of the error of a weighted mean of estimates fᵢ.
 
     ‖Σ wᵢfᵢ − y‖² + 2 Σ wᵢ tr(V ∂fᵢ/∂y) − tr V, each a mean over all numbers
@@ -159,9 +169,26 @@ class _Risk:
     def __call__(self, weights: np.ndarray) -> float:
         return float(weights @ self.squares @ weights + 2 * self.slopes @ weights - self.variance)
 
-    def least(self) -> np.ndarray:
-        """The weights of least risk that are not negative and sum to 1."""
-        return min(_corners(self.squares, self.slopes), key=self)
+    def told(self, weights: np.ndarray) -> float:
+        """The risk that is reported: Stein's, held to what the slope says.
+
+        An error in σ² goes wholly into Stein's estimate, of which it can be a large part. The mean of the truth given y
+        has the risk tr(V ∂f/∂y) (Tweedie), which hardly feels it, and that of ours is somewhat less.
+        """
+        slope = max(float(self.slopes @ weights), 0.0)
+        return float(np.clip(self(weights), BESIDE_SLOPE * slope, slope))
+
+    def least(self, n_groups: int) -> np.ndarray:
+        """The weights of least risk of the first estimates, none negative, with sum 1.
+
+        An estimate after these has half of the weight, if that has less risk: what Stein's formula says of it is too
+        good to give it more, since the estimates that it sees are searched for in the same noise.
+        """
+        rest = np.zeros(len(self.slopes) - n_groups)
+        corners = _corners(self.squares[:n_groups, :n_groups], self.slopes[:n_groups])
+        best = min((np.append(weights, rest) for weights in corners), key=self)
+        halved = np.append(0.5 * best[:n_groups], rest + 0.5)
+        return min([best, halved] if rest.size else [best], key=self)
 
 
 def _corners(squares: np.ndarray, slopes: np.ndarray):

@@ -1,9 +1,21 @@
-"""Estimators with scikit-learn's conventions, one class a file."""
+"""Estimators with scikit-learn's conventions, one class per file."""
 
+from preimage.estimators.decoder import Decoder
 from preimage.estimators.denoiser import Denoiser
+from preimage.estimators.imputer import Imputer
+from preimage.estimators.invertible import Invertible
 from preimage.estimators.invertible_kernel_pca import InvertibleKernelPCA
 from preimage.estimators.kernel_kmeans import KernelKMeans
 from preimage.estimators.kernel_pca import KernelPCA
 from preimage.estimators.monitor import Monitor
 
-__all__ = ["Denoiser", "InvertibleKernelPCA", "KernelKMeans", "KernelPCA", "Monitor"]
+__all__ = [
+    "Decoder",
+    "Denoiser",
+    "Imputer",
+    "Invertible",
+    "InvertibleKernelPCA",
+    "KernelKMeans",
+    "KernelPCA",
+    "Monitor",
+]

@@ -14,13 +14,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state, get_tags
+from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from preimage._typing import RowsLike
 from preimage.exceptions import NothingFoundWarning, warn
 from preimage.gram import threads
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
 from preimage.statistics import parallel_analysis
+from preimage.tensors import as_numpy, is_tensor
 
 FLOATS = [np.float64, np.float32]
 
@@ -70,7 +73,7 @@ class KernelTransformerMixin(TransformerMixin):
     kernel_: Kernel
     _object: Callable[[str], Any]
 
-    def _rows(self, X):
+    def _rows(self, X: RowsLike):
         """New rows, checked against those of the fit."""
         check_is_fitted(self)
         X = read_rows(self, X, accept_sparse="csr", reset=False)
@@ -112,8 +115,9 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
     return replace(owner, **{head: value})
 
 
-def read_rows(estimator: Any, X, **options: Any):
+def read_rows(estimator: Any, X: RowsLike, **options: Any):
     """Rows of floats by scikit-learn's ``validate_data``; the error for missing values says how to fill them."""
+    X = as_numpy(X) if is_tensor(X) else X
     try:
         return validate_data(estimator, X, dtype=FLOATS, **options)
     except ValueError as error:
@@ -130,7 +134,7 @@ def _what_fills_gaps(estimator: Any, fitting: bool) -> str:
     if not fitting and hasattr(estimator, "impute"):
         return f"{name}.impute fills the gaps of rows; its other methods take complete rows."
     when = "is fitted on complete rows" if fitting else "takes complete rows"
-    return f"{name} {when}: leave out the others, or fill their gaps first, for example by KernelPCA.impute."
+    return f"{name} {when}: fill their gaps first by preimage.Imputer, which learns from rows with gaps."
 
 
 def check_scale(values: np.ndarray, what: str, smallest: float | None = None) -> None:
@@ -176,19 +180,53 @@ def distributed() -> Any:
 
 
 def also_distributed(method: Callable) -> Callable:
-    """A method that keeps to the estimator's ``n_jobs``, and that :mod:`preimage.distributed` runs for a Dask array."""
+    """A method that keeps to the estimator's ``n_jobs``, takes tensors, and is run for a Dask array on its cluster."""
+    here = keeps_n_jobs(method)
+    here = here if method.__name__ == "fit" else also_tensors(here)  # a fit converts tensors to numpy's arrays
+    return _handed_over(here, is_dask, "preimage.distributed", "call")
+
+
+def also_tensors(method: Callable) -> Callable:
+    """A method that :mod:`preimage.export` runs for a tensor, which comes back as one."""
+    return _handed_over(method, is_tensor, "preimage.export", "answer_tensor")
+
+
+def _handed_over(method: Callable, theirs: Callable[[Any], bool], room: str, name: str) -> Callable:
+    """A method that a function of a room, imported when it is first needed, answers for rows of its kind."""
     shape = signature(method)
-    rows, here = list(shape.parameters)[1], keeps_n_jobs(method)
+    rows = list(shape.parameters)[1]
 
     @wraps(method)
     def handed_over(self, *args, **options):
-        if not is_dask(args[0] if args else options.get(rows)):
-            return here(self, *args, **options)
+        if not theirs(args[0] if args else options.get(rows)):
+            return method(self, *args, **options)
         arguments = dict(shape.bind(self, *args, **options).arguments)
         del arguments["self"]
-        return distributed().call(self, method.__name__, arguments.pop(rows), **arguments)
+        return getattr(import_module(room), name)(self, method.__name__, arguments.pop(rows), **arguments)
 
     return handed_over
+
+
+def in_input_columns(method: Callable) -> Callable:
+    """A method whose answer has the columns of the training rows, and obeys ``set_output`` as ``transform`` does."""
+
+    @wraps(method)
+    def framed(self, X, *args, **options):
+        return _framed(self, X, method(self, X, *args, **options))
+
+    return framed
+
+
+def _framed(estimator: Any, X, found):
+    """A frame of the kind that ``set_output`` asks for, with the index of X; else what was found."""
+    chosen = _get_output_config("transform", estimator)["dense"]
+    if chosen == "default" or not isinstance(found, np.ndarray):
+        return found
+    adapter = ADAPTERS_MANAGER.adapters[chosen]
+    names = getattr(estimator, "feature_names_in_", None)
+    width = found.shape[1]
+    columns = [f"x{j}" for j in range(width)] if names is None or len(names) != width else names
+    return adapter.create_container(found, X, columns=columns, inplace=False)
 
 
 def remember_width(estimator: Any, n_columns: int) -> None:
@@ -234,7 +272,9 @@ def check_component_number(n_components: Any, n_rows: int, center: bool) -> int 
     return int(n_components)
 
 
-def find_component_number(n_components: Any, kernel: Kernel, X, n_rows: int, center: bool, rng: np.random.Generator):
+def find_component_number(
+    n_components: Any, kernel: Kernel, X: RowsLike, n_rows: int, center: bool, rng: np.random.Generator
+):
     """The same where it may also be ``"auto"``: then parallel analysis of the rows of X, all or some of ``n_rows``."""
     if not (isinstance(n_components, str) and n_components == "auto"):
         return check_component_number(n_components, n_rows, center)
@@ -266,8 +306,8 @@ def check_kernel_matrix(matrix: np.ndarray) -> None:
         )
 
 
-def own_values(kernel: Kernel, X, diagonal=None) -> np.ndarray:
-    """k(x, x) for every row; those given where the kernel is precomputed, and cannot know them."""
+def own_values(kernel: Kernel, X: RowsLike, diagonal=None) -> np.ndarray:
+    """k(x, x) for every row; those given if the kernel is precomputed, which cannot compute them."""
     if diagonal is None:
         if isinstance(kernel, Precomputed):
             raise ValueError("with a precomputed kernel this needs k(x, x) of every row: pass diagonal=.")
@@ -278,7 +318,7 @@ def own_values(kernel: Kernel, X, diagonal=None) -> np.ndarray:
     return values
 
 
-def check_kernel_takes(kernel, X) -> None:
+def check_kernel_takes(kernel, X: RowsLike) -> None:
     """Refuse sparse rows where the kernel needs dense ones."""
     if sp.issparse(X) and not kernel.accepts_sparse:
         raise TypeError(f"{kernel!r} needs dense rows; convert the sparse matrix with X.toarray().")

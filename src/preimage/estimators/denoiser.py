@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from preimage import kernels
 from preimage.denoising import (
     EFFORTS,
-    CoarseColours,
+    DenoisedTable,
     Learner,
     Limits,
     NoiseCurve,
-    NoisyPicture,
     SimilarRows,
     Stack,
     Units,
     censored_level,
+    column_noise,
     cut,
-    filled,
-    in_tiles,
-    lost,
-    measured_noise,
+    denoised_alone,
+    denoised_signal,
+    given_noise,
     small_patches,
 )
 from preimage.estimators import conventions
@@ -31,25 +32,23 @@ from preimage.gram import threads, tiles
 from preimage.io.models import Persistent
 from preimage.kernels import Radial
 from preimage.kernels.base import is_number
-from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, SaltAndPepper, as_noise
+from preimage.noise import ColumnNoise, GaussianNoise, NoiseLaw, as_noise
 from preimage.statistics.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
 
 FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes
 FEWEST_POINTS, FEWEST_PATCHES = 1000, 20
-JUDGES = 100  # images by which it is judged what was removed
+VALIDATION = 100  # images on which what was removed is tested
 LEAST_SIGMA = 1e-3  # beside the spread of all numbers
 STILL = 0.9  # share of images in which a point lies on a limit that noise does not move it from
-SHORTEST_SIDE = 16  # of an image that tells its noise
 BYTES_A_POINT = 200  # of an image, while it is denoised
 DOUBTFUL = 1.1  # a sigma that exceeds what the data show by this factor is warned of
-FAR_MORE = 1.5  # and of an image by this one
 HEAVY_TAILS = 1.0  # excess kurtosis of what was removed, from which it is no Gaussian noise
 
 
 class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.NestedParameters):
     """Noise removed from rows, images and signals, with clean examples or without any.
 
-    Stages of kernel features with a learned way back, see :mod:`preimage.denoising`. Without clean examples they are
+    Stages of kernel features with a learned inverse map, see :mod:`preimage.denoising`. Without clean examples they are
     learned by Stein's identity, which needs Gaussian noise and its σ; with clean examples from corrupted copies of
     them. What there is to choose, ridges and the number of levels, is chosen by the error on rows set aside: the true
     one with clean examples, Stein's unbiased estimate of it without.
@@ -58,12 +57,17 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     ----------
     examples : "noisy" or "clean"
         What the rows given to ``fit`` are.
-    noise : "auto", a noise law, a callable (X, rng) → Y, or a number
-        What is to be removed; a number is the σ of Gaussian noise. "auto" estimates σ from noisy rows; where these
-        cannot tell, a :class:`NoiseLevelWarning` says so, and σ is the lower end of what it may be.
+    noise : "auto", a noise law, a callable (X, rng) → Y, a number, or an array
+        What is to be removed; a number is the σ of Gaussian noise, an array that of every column of a table. "auto"
+        estimates σ from noisy rows; where these cannot tell, a :class:`NoiseLevelWarning` says so, and σ is the lower
+        end of what it may be.
     geometry : None or tuple
         What a row is: None a list of numbers, (height, width) or (height, width, channels) an image, (length,) a
         signal. Neighbours of a point say much about it, so give it if there is one.
+    scale : "auto", "standard" or "none"
+        Whether columns are brought to one unit before. "auto" does so for rows without a geometry, whose columns have
+        units and noise levels of their own: then σ is estimated for every column, a column that would gain nothing is
+        left alone, and so are constant columns and evenly spaced ones, such as time.
     kernel : kernel object or name
         A kernel of the distance; one without a length scale takes it from what each stage sees.
     n_landmarks : int
@@ -71,7 +75,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     n_stages : int
         The most levels on top of each other; fewer where one more does not help.
     effort : "quick", "standard" or "best"
-        How much time ``denoise_image`` takes.
+        How much time ``denoise_image`` and ``denoise_signal`` take.
     random_state : int, RandomState, Generator or None
         Where landmarks, probes and corrupted copies are drawn from.
     n_jobs : int or None
@@ -81,13 +85,18 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     Attributes
     ----------
     noise_ : NoiseLaw
-        What is removed; by the last ``fit`` or from the last image.
+        What is removed; by the last ``fit``, or from the last image or signal.
+    noise_along_time_ : SignalNoise
+        The noise of every channel of the last signal.
     risk_ : float
-        The mean squared error of a number that remains, as the rows set aside show it, or Stein's estimate of an image.
+        The mean squared error of a number that remains, as the rows set aside show it, or Stein's estimate of an image
+        or signal. For a scaled table it is in units of the columns' standard deviations.
     stack_ : Stack
         The levels that ``fit`` found.
+    summary_ : dict of ColumnRisk
+        Of a scaled table, by column: its noise, the error that remains, what was removed, and whether it was cleaned.
     candidates_ : dict of floats
-        The risk of each estimate of which the last image is the combination.
+        The risk of each estimate that was tried on the last image or signal.
     residual_ : array
         What was removed from the last image.
 
@@ -111,6 +120,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         examples="noisy",
         noise="auto",
         geometry=None,
+        scale="auto",
         kernel="gaussian",
         n_landmarks=1200,
         n_stages=4,
@@ -121,6 +131,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         self.examples = examples
         self.noise = noise
         self.geometry = geometry
+        self.scale = scale
         self.kernel = kernel
         self.n_landmarks = n_landmarks
         self.n_stages = n_stages
@@ -137,7 +148,10 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             X = conventions.read_rows(self, X, ensure_min_samples=2)
             conventions.check_scale(X, "rows")
             images = X.reshape(-1, *_shape(self.geometry, X.shape[1]))
-            if self.geometry is not None and len(images) < FEWEST_IMAGES:
+            self.__dict__.pop("summary_", None)
+            if self._is_scaled():
+                self._learn_table(images)
+            elif self.geometry is not None and len(images) < FEWEST_IMAGES:
                 self._learn(np.concatenate([cut(image) for image in images]), wholes=False, windows=True, anywhere=True)
             else:
                 self._learn(images, wholes=True, windows=self.geometry is not None)
@@ -181,82 +195,43 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
 
     def _alone(self, given: np.ndarray, image: np.ndarray) -> np.ndarray:
         """What is made of an image or a stack, ``image`` with an axis of channels."""
+        self._check_alone()
+        with threads.limited(self.n_jobs):
+            rng = conventions.generator(self.random_state)
+            found = denoised_alone(image, self._given_law(), self.effort, rng)
+        self.noise_: Any = found.noise
+        self.risk_, self.candidates_ = found.risk, found.candidates
+        denoised = found.image.reshape(given.shape)
+        self.residual_ = given - denoised
+        return denoised
+
+    def denoise_signal(self, signal):
+        """One signal without noise, from itself: (length,), or (length, channels) for leads or stereo sound.
+
+        Similar patches along time answer for each other (:mod:`preimage.denoising.signals`), in all channels at once.
+        The channels may differ in their noise, which may change along time. A long recording is answered in pieces.
+        ``geometry`` and ``kernel`` have no part in this, and what ``fit`` has learned stays.
+
+        Attributes ``noise_``, ``noise_along_time_``, ``risk_`` and ``candidates_`` tell what was found.
+        """
+        signal = _floating(signal, "a signal", (1, 2))
+        self._check_alone()
+        with threads.limited(self.n_jobs):
+            rng = conventions.generator(self.random_state)
+            found = denoised_signal(signal.reshape(len(signal), -1), self._given_law(), self.effort, rng)
+        self.noise_ = GaussianNoise(found.noise.sigma)
+        self.noise_along_time_, self.risk_, self.candidates_ = found.noise, found.risk, found.candidates
+        return found.signal.reshape(signal.shape)
+
+    def _check_alone(self) -> None:
         if self.examples != "noisy":
             raise ValueError('an image or a signal alone has no clean examples: use Denoiser(examples="noisy").')
         if self.effort not in EFFORTS:
             raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}.")
-        with threads.limited(self.n_jobs):
-            found = self._picture(image).reshape(given.shape)
-        self.residual_ = given - found
-        return found
 
-    def denoise_signal(self, signal):
-        """One signal without noise, learned from itself."""
-        signal = _floating(signal, "a signal", (1,))
-        if self.examples != "noisy":
-            raise ValueError('an image or a signal alone has no clean examples: use Denoiser(examples="noisy").')
-        learner = clone(self).set_params(geometry=(len(signal), 1))
-        if np.ptp(signal) == 0:
-            return signal.copy()  # there is no noise in it
-        with threads.limited(self.n_jobs):
-            learner._learn(cut(signal[:, None]), wholes=False, windows=True, anywhere=True)
-            self.noise_, self.risk_ = learner.noise_, learner.risk_
-            return learner._denoised(signal[None, :, None]).reshape(signal.shape)
-
-    def _picture(self, image: np.ndarray) -> np.ndarray:
-        """What is made of an image with channels."""
-        if np.all(image == image[..., :1]):  # grey, also where it is stored as colour
-            image, channels = image[..., :1], image.shape[-1]
-            return np.repeat(self._answered(image), channels, axis=-1)
-        return self._answered(image)
-
-    def _answered(self, image: np.ndarray) -> np.ndarray:
-        units, rng = Units.of(image), conventions.generator(self.random_state)
-        told = not (isinstance(self.noise, str) and self.noise == "auto")
-        self.risk_, self.candidates_ = 0.0, {}
-        if (missing := None if told else lost(image)) is not None:
-            rest = self._answered(filled(image, missing))
-            self.noise_ = SaltAndPepper(float(missing.mean()), float(image.min()), float(image.max()))
-            return rest
-        curve = self._curve(image)
-        self.noise_ = _law_of(curve)
-        if np.ptp(image) == 0 or not curve.floor + curve.slope > 1e-12 * units.scale**2:
-            return image.copy()  # there is no noise in it
-        inside, within = units.inside(image), curve.within(units)
-        coarse = None if told else CoarseColours.recognised(inside)
-        if coarse:
-            self.noise_ = GaussianNoise(coarse.sigma * units.scale)
-            found = in_tiles(lambda part: CoarseColours(part, coarse.step).answered(self.effort, rng), inside)
-        else:
-            found = in_tiles(lambda part: NoisyPicture(part, within).answered(self.effort, rng), inside)
-        self.risk_ = found.risk * units.scale**2
-        self.candidates_ = {name: risk * units.scale**2 for name, risk in found.candidates.items()}
-        return units.outside(found.image).astype(image.dtype, copy=False)
-
-    def _curve(self, image: np.ndarray) -> NoiseCurve:
-        """The law of the noise of an image, estimated where it is not given; frames of a stack stand on each other."""
-        image = image.reshape(-1, *image.shape[-2:])
-        limits = Limits.of(image[None])
-        if isinstance(self.noise, str) and self.noise == "auto":
-            if min(image.shape[:-1]) < SHORTEST_SIDE:
-                warn(
-                    f"an image of {image.shape[0]} × {image.shape[1]} points does not tell its noise: name it.",
-                    NoiseLevelWarning,
-                )
-                return NoiseCurve(0.0, 0.0)
-            return measured_noise(image, limits)
-        law = _as_law(self.noise)
-        if isinstance(law, GaussianNoise):
-            _warn_of_more_than_shown(law.sigma, image, limits)
-            return NoiseCurve(0.0, law.sigma**2, Limits(*law.clip) if law.clip else limits)
-        if isinstance(law, PoissonNoise):
-            return NoiseCurve(1 / law.peak, 0.0, Limits(-np.inf, limits.high))
-        if isinstance(law, PoissonGaussianNoise):
-            return NoiseCurve(law.a, law.b, Limits(*law.clip) if law.clip else Limits(-np.inf, limits.high))
-        raise ValueError(
-            f"of one image alone only Gaussian and Poisson noise can be removed, not {law!r}: use Denoiser with clean "
-            "examples (examples='clean')."
-        )
+    def _given_law(self) -> NoiseLaw | None:
+        """The noise law, or None where it is to be estimated."""
+        return None if isinstance(self.noise, str) and self.noise == "auto" else _as_law(self.noise)
 
     def _learn(self, images: np.ndarray, wholes: bool, windows: bool, anywhere: bool = False) -> None:
         rng = conventions.generator(self.random_state)
@@ -272,9 +247,9 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         inside = self.units_.inside(images)
         if limits and wholes:
             curve = NoiseCurve(0.0, max(self.noise_.sigma, LEAST_SIGMA * self.units_.scale) ** 2, limits)
-            self.stack_: SimilarRows | Stack = SimilarRows.fit(inside, curve.within(self.units_), rng)
+            self.stack_: DenoisedTable | SimilarRows | Stack = SimilarRows.fit(inside, curve.within(self.units_), rng)
             self.risk_ = self.stack_.risk * self.units_.scale**2
-            _warn_of_tails(inside[:JUDGES] - self.stack_(inside[:JUDGES]))
+            _warn_of_tails(inside[:VALIDATION] - self.stack_(inside[:VALIDATION]))
             return
         learner = Learner(kernel, self.n_landmarks, self.n_stages, wholes, windows, anywhere)
         if self.examples == "clean":
@@ -284,11 +259,42 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         else:
             within = limits.within(self.units_) if limits else None
             self.stack_ = learner.from_noisy(inside, sigma, rng, within)
-            some = inside[:: max(1, len(inside) // JUDGES)]
+            some = inside[:: max(1, len(inside) // VALIDATION)]
             _warn_of_tails(some - self.stack_(some))
         self.risk_ = max(self.stack_.risk, 0.0) * self.units_.scale**2
 
+    def _is_scaled(self) -> bool:
+        """Whether the columns have units of their own."""
+        if self.scale not in ("auto", "standard", "none"):
+            raise ValueError(f'scale must be "auto", "standard" or "none", not {self.scale!r}.')
+        if self.scale == "standard" and self.geometry is not None:
+            raise ValueError("the columns of images and signals have one unit: scale='standard' is for geometry=None.")
+        return self.geometry is None and self.scale != "none"
+
+    def _learn_table(self, rows: np.ndarray) -> None:
+        rng, d = conventions.generator(self.random_state), rows.shape[-1]
+        learner = Learner(self._kernel(), self.n_landmarks, self.n_stages, wholes=True, windows=False)
+        law = self._table_law(rows[:, 0], d)
+        if self.examples == "clean":
+            self.stack_ = DenoisedTable.from_clean(rows, law, learner, rng)
+        else:
+            self.stack_ = DenoisedTable.from_noisy(rows, np.array(law.sigmas), learner, rng)
+        self.noise_, self.risk_ = law, self.stack_.risk
+        names = getattr(self, "feature_names_in_", range(d))
+        self.summary_ = {str(name): column for name, column in zip(names, self.stack_.columns, strict=True)}
+
+    def _table_law(self, rows: np.ndarray, d: int):
+        """The noise of a table: one σ per column unless there are clean examples, for which any law will do."""
+        if self.examples == "noisy" and isinstance(self.noise, str) and self.noise == "auto":
+            return ColumnNoise(tuple(column_noise(rows)))
+        if is_number(self.noise) or isinstance(self.noise, np.ndarray | list | tuple):
+            return ColumnNoise(tuple(given_noise(self.noise, d)))
+        law: Any = self._law(rows[:, None], None)
+        return ColumnNoise(tuple(given_noise(law.sigma, d))) if self.examples == "noisy" else law
+
     def _denoised(self, images: np.ndarray) -> np.ndarray:
+        if isinstance(self.stack_, DenoisedTable):
+            return self.stack_(images)
         if not self.stack_.levels:
             return images.copy()
         return self.units_.outside(self.stack_(self.units_.inside(images))).astype(images.dtype)
@@ -328,13 +334,6 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             )
         _warn_of_doubtful(law.sigma, images, self.geometry, limits)
         return law
-
-
-def _law_of(curve: NoiseCurve) -> NoiseLaw:
-    clip = (curve.limits.low, curve.limits.high) if curve.limits else None
-    if curve.slope > 0:
-        return PoissonGaussianNoise(curve.slope, curve.floor, clip)
-    return GaussianNoise(float(np.sqrt(curve.floor)), clip)
 
 
 def _limits(images: np.ndarray) -> Limits | None:
@@ -394,16 +393,6 @@ def _warn_of_doubtful(sigma: float, images: np.ndarray, geometry, limits: Limits
             f"the data show noise of {level.sigma:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",
             NoiseLevelWarning,
         )
-
-
-def _warn_of_more_than_shown(sigma: float, image: np.ndarray, limits: Limits) -> None:
-    if min(image.shape[:-1]) >= SHORTEST_SIDE and np.ptp(image) > 0:
-        shown = float(np.sqrt(measured_noise(image, limits).before(float(image.mean()))))
-        if sigma > FAR_MORE * shown:
-            warn(
-                f"the image shows noise of {shown:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",
-                NoiseLevelWarning,
-            )
 
 
 def _warn_of_tails(removed: np.ndarray) -> None:

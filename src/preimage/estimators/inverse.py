@@ -14,11 +14,12 @@ from preimage.decomposition import Decomposition
 from preimage.estimators import conventions
 from preimage.exceptions import NothingFilteredWarning, warn
 from preimage.expansion import FeatureVectors
+from preimage.imputation import Imputation
 from preimage.kernels.base import positive
 from preimage.kernels.scales import spread_rows
 from preimage.preimages import Preimages
 from preimage.preimages.base import dense_rows, refuse_precomputed
-from preimage.preimages.gaps import Imputation, damp_outliers
+from preimage.preimages.outliers import damp_outliers
 
 
 class InverseMixin:
@@ -34,6 +35,7 @@ class InverseMixin:
     _seed: int
     _rows: Callable[[Any], Any]
 
+    @conventions.in_input_columns
     @conventions.also_distributed
     def inverse_transform(self, X):
         """Points of input space for rows X of codes.
@@ -42,6 +44,7 @@ class InverseMixin:
         """
         return self._decode(X, "X").points
 
+    @conventions.in_input_columns
     @conventions.also_distributed
     def denoise(self, X, *, outlier_scale=None, n_rounds=10):
         """The rows of X projected onto the subspace, and the pre-images of the projections.
@@ -81,6 +84,7 @@ class InverseMixin:
             raise ValueError("give either the rows X, to denoise them, or codes=, to decode them.")
         return self._denoise(X, outlier_scale, n_rounds) if codes is None else self._decode(codes, "codes")
 
+    @conventions.in_input_columns
     @conventions.also_distributed
     def impute(self, X, *, n_rounds=5):
         """The rows of X with their NaN entries filled; observed entries stay as they are.
@@ -100,7 +104,7 @@ class InverseMixin:
         filled = X.copy()
         automatic = preimages.is_automatic(self.preimage)
         methods = preimages.imputers(kernel) if automatic else (preimages.as_preimage_method(self.preimage),)
-        filled[gaps] = _prepared(self, Imputation(methods, n_rounds))(X[gaps])
+        filled[gaps] = prepared(self, Imputation(methods, n_rounds))(X[gaps])
         return filled
 
     @conventions.keeps_n_jobs
@@ -177,11 +181,11 @@ def warn_if_nothing_is_filtered(model: Decomposition) -> None:
 def find(estimator: Any, codes: Array, task: str, starts: Rows | None = None) -> Preimages:
     """Pre-images of the projections with these codes, by a fitted estimator's method for the task."""
     model = estimator.decomposition_
-    inverse_map = _prepared(estimator, preimages.method_for(estimator.preimage, model.kernel, task))
+    inverse_map = prepared(estimator, preimages.method_for(estimator.preimage, model.kernel, task))
     return preimages.find_in_batches(inverse_map, model.expand(codes), starts)
 
 
-def _prepared(estimator: Any, method: Any) -> Any:
+def prepared(estimator: Any, method: Any) -> Any:
     """A method prepared for the estimator's model: once, when it is first needed."""
     model, seed = estimator.decomposition_, estimator._seed
     return model.remembered((method, seed), lambda: method.prepare(model, np.random.default_rng(seed)))

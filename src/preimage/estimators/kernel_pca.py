@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage import eigen, features, kernels, preimages, reduced
-from preimage._typing import Generator
+from preimage._typing import Generator, RowsLike
 from preimage.decomposition import Decomposition, Exact, OnFeatures
 from preimage.estimators import conventions, fitting
 from preimage.estimators.fitting import Settings
@@ -21,6 +22,7 @@ from preimage.expansion import FeatureVectors
 from preimage.gram import threads, tiles
 from preimage.io import chunks
 from preimage.io.models import Persistent
+from preimage.tensors import as_numpy, is_tensor
 
 
 def _is_approximate(estimator) -> bool:
@@ -41,7 +43,7 @@ class KernelPCA(
 ):
     """Kernel principal component analysis with pre-images.
 
-    ``inverse_transform`` decodes codes alone; ``denoise`` also knows the noisy rows, which are near the answer. With
+    ``inverse_transform`` decodes codes alone; ``denoise`` also uses the noisy rows, which are near the answer. With
     ``preimage="auto"`` each takes the pre-image method that serves it best
     (:func:`preimage.preimages.choose_preimage_method`), so ``denoise(X)`` is not ``inverse_transform(transform(X))``.
     A method given by name or object serves both; iterative methods then still start at the noisy row in ``denoise``.
@@ -63,7 +65,7 @@ class KernelPCA(
     center : bool
         Whether to centre in feature space.
     random_state : int, RandomState, Generator or None
-        Where solvers and methods take their random numbers from.
+        Random numbers for solvers and methods.
     copy_X : bool
         Whether an exact model keeps a copy of the training rows (of the kernel matrix where it is precomputed). If
         False it keeps the array itself, which must not change from then on. Rows of a memmap or of a file given by its
@@ -133,7 +135,7 @@ class KernelPCA(
         self.copy_X = copy_X
         self.n_jobs = n_jobs
 
-    def fit(self, X, y=None):
+    def fit(self, X: RowsLike, y=None):
         """Find the leading components of the rows of X (of the kernel matrix X where it is precomputed).
 
         X is a matrix, dense or sparse, a memmap, the path of an .npy file, :class:`preimage.Chunks` or a Dask array;
@@ -146,15 +148,15 @@ class KernelPCA(
             self._adopt(self._model(settings, X, rng), rng)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: RowsLike, y=None):
         """Fit, and return the codes of the training rows (where it is exact, no kernel is evaluated again)."""
         model = self.fit(X).decomposition_
         known = isinstance(model, Exact) and not conventions.is_dask(X)
         return model.training_codes.copy() if known else self.transform(X)
 
     @available_if(_is_approximate)
-    def partial_fit(self, X, y=None):
-        """Add rows that come once. The first rows fix the kernel's scale and the landmarks; give thousands of them.
+    def partial_fit(self, X: RowsLike, y=None):
+        """Add the rows of a stream. The first rows fix the kernel's scale and the landmarks; give thousands of them.
 
         ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
         :meth:`merge`. X may be a buffer that is reused for every call: the rows that are kept are copied.
@@ -178,7 +180,7 @@ class KernelPCA(
         return self
 
     @conventions.also_distributed
-    def transform(self, X, out=None):
+    def transform(self, X: RowsLike, out=None):
         """Codes of the rows of X: their coordinates along the components.
 
         Rows may come from a memmap, the path of an .npy file or :class:`preimage.Chunks`, and the codes of any rows may
@@ -191,7 +193,8 @@ class KernelPCA(
             raise ValueError(f"X has {rows.shape[1]} features, but this model expects {self.n_features_in_}.")
         if out is None and not streamed:
             return model.codes(rows)
-        blocks = rows if streamed else (rows[some] for some in tiles.slices(rows.shape[0], chunks.BLOCK))
+        some_rows = tiles.slices(rows.shape[0], chunks.rows_at_once(rows.shape[1]))
+        blocks = rows if streamed else (rows[some] for some in some_rows)
         codes = (model.codes(block) for block in blocks)
         shape = rows.shape[0], model.n_components
         return (
@@ -200,15 +203,15 @@ class KernelPCA(
             else chunks.save_rows(out, codes, shape, model.dtype)
         )
 
-    def project(self, X) -> FeatureVectors:
+    def project(self, X: RowsLike) -> FeatureVectors:
         """The projections Pφ(x) of the rows onto the subspace, mean included, as an expansion."""
         X = self._rows(X)
         with threads.limited(self.n_jobs):
             return self.decomposition_.expand(self.decomposition_.codes(X))
 
     @conventions.also_distributed
-    def score_samples(self, X, diagonal=None):
-        """Minus the squared distance ‖φ(x) − Pφ(x)‖² to the subspace: low for what is unlike the training rows.
+    def score_samples(self, X: RowsLike, diagonal=None):
+        """Minus the squared distance ‖φ(x) − Pφ(x)‖² to the subspace: low for rows unlike the training rows.
 
         With a precomputed kernel the values k(x, x) of the new rows must be given as ``diagonal``.
         """
@@ -248,18 +251,21 @@ class KernelPCA(
         check_is_fitted(self)
         return self.decomposition_.axes
 
-    def _model(self, settings: Settings, X, rng: Generator) -> Decomposition:
+    def _model(self, settings: Settings, X: RowsLike, rng: Generator) -> Decomposition:
         """The model of X, whose rows may be in memory, in files or on a cluster."""
         if conventions.is_dask(X):
             conventions.remember_width(self, X.shape[1])
             return conventions.distributed().fit_kernel_pca(settings, X, rng)
+        if is_tensor(X) and settings.approximation is not None:
+            return import_module("preimage.export").fit_tensor(self, settings, X, rng)
         streamed = chunks.is_streamed(X)
         if isinstance(X, chunks.Chunks) or (streamed and settings.approximation is not None):
             rows = chunks.as_chunks(X)
             conventions.remember_width(self, rows.shape[1])
             return fitting.fit_chunks(settings, rows, rng)
         copied = bool(self.copy_X) and settings.approximation is None and not streamed
-        X = conventions.read_rows(self, chunks.open_rows(X), accept_sparse="csr", ensure_min_samples=2, copy=copied)
+        X = as_numpy(X) if is_tensor(X) else chunks.open_rows(X)
+        X = conventions.read_rows(self, X, accept_sparse="csr", ensure_min_samples=2, copy=copied)
         return fitting.fit_rows(settings, X, rng)
 
     def _adopt(self, model: Decomposition, rng: Generator) -> None:

@@ -21,8 +21,8 @@ from preimage.kernels import Gaussian, Kernel, Linear, Precomputed
 from preimage.kernels.base import is_number
 from preimage.monitoring import Statistics, choice, stream
 from preimage.monitoring.calibration import calibrate
+from preimage.monitoring.ewma_cusum import as_memory
 from preimage.monitoring.limits import as_limits
-from preimage.monitoring.memory import as_memory
 from preimage.monitoring.process_model import Fit, ProcessModel
 from preimage.monitoring.scaling import Scaling
 
@@ -50,7 +50,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
     lags : int
         How many earlier rows to put beside each row (dynamic PCA).
     memory : None, "ewma", "cusum" or object
-        For small, lasting faults; see :mod:`preimage.monitoring.memory`.
+        For small, lasting faults; see :mod:`preimage.monitoring.ewma_cusum`.
     random_state : int, RandomState, Generator or None
         Of planted faults, solvers and approximations.
 
@@ -106,6 +106,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         """T² and SPE of the rows of a run in time order, or their cumulative sums with a CUSUM."""
         return Statistics(*self._values(X).T)
 
+    @conventions.also_tensors
     def score_samples(self, X) -> np.ndarray:
         """Minus max(T²/limit, SPE/limit): below −1 in an alarm."""
         values = self._values(X)

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from preimage.io.chunks import BLOCK
+from preimage.io.chunks import rows_at_once
 from preimage.io.dialect import Found
 
 PART = 8 * 2**20  # bytes of text that are parsed at a time
@@ -37,13 +37,13 @@ def blocks(
         from pyarrow import csv
     except ImportError as error:
         raise NotUnderstood from error
-    names = [str(place) for place in range(width)]
+    names, rows = [str(place) for place in range(width)], rows_at_once(width)
     options = _options(csv, pyarrow, found, first, names, numbers, others, missing)
     try:
         with open_bytes() as file, csv.open_csv(file, **options) as reader:
             for batch in reader:
-                for start in range(0, len(batch), BLOCK):
-                    yield _split(batch.slice(start, BLOCK), len(numbers))
+                for start in range(0, len(batch), rows):
+                    yield _split(batch.slice(start, rows), len(numbers))
     except pyarrow.ArrowException as error:
         raise NotUnderstood from error
 

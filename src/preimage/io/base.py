@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from preimage.exceptions import DataFileError, DataFileWarning
 from preimage.gram import tiles
-from preimage.io.chunks import BLOCK, Chunks
+from preimage.io.chunks import Chunks, joined, rows_at_once
 from preimage.io.columns import Columns
 
 LARGE = 256 * 2**20  # bytes of numbers from which a file is walked and not held
@@ -192,7 +193,9 @@ class Data:
 
     def whole(self, *, gaps: bool = False) -> np.ndarray:
         """All rows in memory."""
-        return np.concatenate(list(self.blocks(gaps=gaps)))
+        blocks = self.blocks(gaps=gaps)
+        first = next(blocks)
+        return joined(chain([first], blocks), self.shape, first.dtype)
 
     def to_fit(self) -> np.ndarray | Chunks:
         """All rows in memory, or chunks where they are many."""
@@ -202,8 +205,8 @@ class Data:
         if callable(self.source):
             yield from self.source()
         else:
-            for first in range(0, self.shape[0], BLOCK):
-                yield np.asarray(self.source[first : first + BLOCK])
+            for rows in tiles.slices(self.shape[0], rows_at_once(self.shape[1])):
+                yield np.asarray(self.source[rows])
 
     def _refuse_gaps(self, block: np.ndarray, first: int, gaps: bool) -> None:
         finite = np.isfinite(block)

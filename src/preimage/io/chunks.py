@@ -20,9 +20,14 @@ from sklearn.utils.validation import check_array
 from preimage.gram import threads, tiles
 from preimage.io.atomic import written
 
-__all__ = ["Chunks", "as_chunks", "is_streamed", "save_rows"]
+__all__ = ["Chunks", "as_chunks", "is_streamed", "rows_at_once", "save_rows"]
 
-BLOCK = 8192  # rows a block at most
+BLOCK, BLOCK_BYTES = 8192, 64 * 2**20  # rows of a block at most, and bytes
+
+
+def rows_at_once(width: int, each: int = 8) -> int:
+    """How many rows of so many entries, of ``each`` bytes, a block holds: as many as its bytes allow, one at least."""
+    return int(max(1, min(BLOCK, BLOCK_BYTES // max(1, width * each))))
 
 
 class Chunks:
@@ -89,8 +94,9 @@ class ArrayChunks(Chunks):
         return self.array.shape[0], self.array.shape[1]
 
     def _blocks(self) -> Iterator[np.ndarray]:
-        fitting = int(threads.working_bytes() / 8 / max(8 * self.array.shape[1], 1))
-        for rows in tiles.slices(len(self.array), max(1, min(BLOCK, fitting))):
+        width = self.array.shape[1]
+        fitting = int(threads.working_bytes() / 8 / max(8 * width, 1))
+        for rows in tiles.slices(len(self.array), max(1, min(rows_at_once(width), fitting))):
             yield np.asarray(self.array[rows])
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from preimage.exceptions import DataFileError
+from preimage.gram import tiles
 from preimage.io import pixels
 from preimage.io.atomic import followed
 from preimage.io.base import Data, Form, Pixels, Reading, note
-from preimage.io.chunks import BLOCK
+from preimage.io.chunks import rows_at_once
 from preimage.io.leftovers import begun, remove_leftovers
 from preimage.io.pixels import LEVELS, TIFF, DecodedImage
 
@@ -41,8 +42,8 @@ def read_folder(path: Path, reading: Reading) -> Data:
     first = _single(files[0])
 
     def walk() -> Iterator[np.ndarray]:
-        for start in range(0, len(files), BLOCK):
-            yield np.stack([_like(first, file, files[0]) for file in files[start : start + BLOCK]])
+        for some in tiles.slices(len(files), rows_at_once(first.array.size)):
+            yield np.stack([_like(first, file, files[0]) for file in files[some]])
 
     form = Form(shape=first.shape, names=tuple(file.name for file in files), pixels=Pixels(first.form.dtype))
     data = Data(str(path), walk, (len(files), first.array.size), form, first.white)

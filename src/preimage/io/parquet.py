@@ -12,7 +12,7 @@ import numpy as np
 from preimage.exceptions import DataFileError
 from preimage.io import base, records, tables
 from preimage.io.base import Data, Form, Reading, needed
-from preimage.io.chunks import BLOCK
+from preimage.io.chunks import rows_at_once
 from preimage.io.columns import Pieces, all_columns
 
 
@@ -112,7 +112,7 @@ class ParquetTable:
     def _batches(self, **options: Any) -> Iterator[Any]:
         try:
             with self._parquet.ParquetFile(self._path) as file:
-                yield from file.iter_batches(batch_size=BLOCK, **options)
+                yield from file.iter_batches(batch_size=rows_at_once(len(self.kinds)), **options)
         except (self._arrow.ArrowException, OSError, ValueError) as error:
             raise DataFileError(f"{self.name} is damaged.") from error
 

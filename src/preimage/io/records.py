@@ -12,10 +12,11 @@ import numpy as np
 
 from preimage.exceptions import DataFileError
 from preimage.io.base import Reading, note
-from preimage.io.chunks import BLOCK
+from preimage.io.chunks import rows_at_once
 
 MISSING = {"", "na", "nan", "n/a", "#n/a", "#na", "<na>", "null", "none", "nil", "nat", "missing", "?", "-", "--", "."}
 MISSING |= {"#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}  # what a spreadsheet shows for no number
+CELL = 100  # bytes of a cell, while it is text
 HEAD = 200  # rows that tell what a table is like
 MISTYPED = re.compile(r"[+-]?[.,]?\d[\d.,]*[A-Za-z ]?[\d.,]*")  # a number with a wrong letter in it
 
@@ -74,7 +75,7 @@ class Records:
         lines = iter(self._walk())
         if self.names is not None:
             next(lines)
-        while block := list(islice(lines, BLOCK)):
+        while block := list(islice(lines, rows_at_once(self.width, CELL))):
             for number, cells in block:
                 if len(cells) != self.width:
                     raise DataFileError(

@@ -6,13 +6,15 @@ import re
 import struct
 import warnings
 import wave
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from preimage.exceptions import DataFileError
+from preimage.gram import tiles
 from preimage.io.base import Data, Form, Reading, needed, note
+from preimage.io.chunks import rows_at_once
 
 STREAMED = b"\xff" * 4  # the length of sound that was written to a pipe
 FLAC = {"int16": "PCM_16", "int24": "PCM_24", "int8": "PCM_S8"}
@@ -21,15 +23,20 @@ FLAC = {"int16": "PCM_16", "int24": "PCM_24", "int8": "PCM_S8"}
 def read(path: Path, reading: Reading) -> Data:
     """The samples of all channels."""
     try:
-        values, rate, sample = _flac(path) if path.suffix.lower() == ".flac" else _wav(path)
+        samples, rate, sample = _flac(path) if path.suffix.lower() == ".flac" else _wav(path)
     except DataFileError:
         raise
     except Exception as error:  # a damaged header can make its reader fail in any way
         if found := re.match(r"Unknown wave file format: (\w+)", str(error)):
             raise DataFileError(f"{path} holds {found.group(1)} sound: save it as PCM, 8 to 32 bits.") from error
         raise DataFileError(f"{path} is empty, damaged, or no {path.suffix.lower()} file.") from error
-    values = values.reshape(len(values), values.shape[1] if values.ndim > 1 else 1)
-    return Data(str(path), values, values.shape, Form(alone="signal", rate=rate, sample=sample))
+    samples = samples.reshape(len(samples), samples.shape[1] if samples.ndim > 1 else 1)
+
+    def walk() -> Iterator[np.ndarray]:
+        for some in tiles.slices(len(samples), rows_at_once(samples.shape[1])):
+            yield _from_samples(samples[some])
+
+    return Data(str(path), walk, samples.shape, Form(alone="signal", rate=rate, sample=sample))
 
 
 def check(path: Path, form: Form) -> None:
@@ -44,15 +51,28 @@ def check(path: Path, form: Form) -> None:
 
 def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
     """Write samples of the type that was read; what is louder than that holds is clipped."""
-    values = np.concatenate(list(blocks))
     if path.suffix.lower() == ".flac":
-        needed("soundfile", str(path)).write(path, np.clip(values, -1, 1), form.rate, FLAC[form.sample], format="FLAC")
+        _write_flac(path, blocks, form)
     elif form.sample == "int24":
-        _write_24_bits(path, values, form.rate)
+        _write_24_bits(path, blocks, form.rate)
     else:
         from scipy.io import wavfile
 
-        wavfile.write(path, form.rate, _samples(values, np.dtype(form.sample)).squeeze())
+        samples = np.concatenate([_samples(block, np.dtype(form.sample)) for block in blocks])
+        wavfile.write(path, form.rate, samples[:, 0] if samples.shape[1] == 1 else samples)
+
+
+def _write_flac(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
+    soundfile, file = needed("soundfile", str(path)), None
+    try:
+        for block in blocks:
+            if file is None:
+                kind = FLAC[form.sample]
+                file = soundfile.SoundFile(path, "w", form.rate, block.shape[1], kind, format="FLAC")
+            file.write(np.clip(block, -1, 1))
+    finally:
+        if file is not None:
+            file.close()
 
 
 def _wav(path: Path) -> tuple[np.ndarray, int, str]:
@@ -64,14 +84,14 @@ def _wav(path: Path) -> tuple[np.ndarray, int, str]:
     if any("EOF prematurely" in str(warning.message) for warning in told) and b"data" + STREAMED not in _head(path):
         note(f"{path} ends before its header says: {len(samples)} samples are there.")
     kind = "int24" if samples.dtype == np.int32 and _bits(path) == 24 else samples.dtype.name
-    return _from_samples(samples), int(rate), kind
+    return samples, int(rate), kind
 
 
 def _flac(path: Path) -> tuple[np.ndarray, int, str]:
     soundfile = needed("soundfile", str(path))
     kinds = {subtype: kind for kind, subtype in FLAC.items()}
     with soundfile.SoundFile(path) as file:
-        values = file.read(dtype="float64", always_2d=True)
+        values = file.read(dtype="float32", always_2d=True)  # holds 24 bits
         if len(values) < file.frames:
             note(f"{path} ends before its header says: {len(values)} samples are there.")
         return values, int(file.samplerate), kinds[file.subtype]
@@ -88,13 +108,15 @@ def _head(path: Path) -> bytes:
         return file.read(4096)
 
 
-def _write_24_bits(path: Path, values: np.ndarray, rate: int) -> None:
-    whole = np.clip(np.rint(values * 2**23), -(2**23), 2**23 - 1).astype("<i4")
+def _write_24_bits(path: Path, blocks: Iterable[np.ndarray], rate: int) -> None:
     with wave.open(str(path), "wb") as file:
-        file.setnchannels(values.shape[1])
         file.setsampwidth(3)
         file.setframerate(rate)
-        file.writeframes(whole.reshape(-1, 1).view(np.uint8)[:, :3].tobytes())
+        for number, block in enumerate(blocks):
+            if number == 0:
+                file.setnchannels(block.shape[1])
+            whole = np.clip(np.rint(block.astype(float) * 2**23), -(2**23), 2**23 - 1).astype("<i4")
+            file.writeframes(whole.reshape(-1, 1).view(np.uint8)[:, :3].tobytes())
 
 
 def _samples(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -106,7 +128,9 @@ def _samples(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _from_samples(samples: np.ndarray) -> np.ndarray:
+    """Numbers in [−1, 1], in single precision where that holds all bits."""
     if samples.dtype.kind == "f":
         return samples
     half = 2.0 ** (8 * samples.dtype.itemsize - 1)
-    return (samples - (half if samples.dtype.kind == "u" else 0.0)) / half
+    values = samples / (np.float64(half) if samples.dtype.itemsize > 2 else np.float32(half))
+    return values - np.float32(1) if samples.dtype.kind == "u" else values

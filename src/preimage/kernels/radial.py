@@ -19,7 +19,7 @@ SMALLEST, LARGEST = 1e-153, 1e153  # length scales whose squares are finite and 
 
 def _clip(value: Array, power: float = 1.0) -> Array:
     """Kernel values clipped to [tiny^power, 1], where a normalised profile has an inverse."""
-    value = np.asarray(value)
+    value = value if hasattr(value, "dtype") else np.asarray(value)
     return np.clip(value, float(np.finfo(value.dtype if value.dtype.kind == "f" else float).tiny) ** power, 1)
 
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from preimage import progress
 from preimage.kernels import Kernel, Linear, scales
+from preimage.monitoring.ewma_cusum import Memory
 from preimage.monitoring.limits import Reference, moment_limits, time_blocks
-from preimage.monitoring.memory import Memory
 from preimage.monitoring.process_model import ProcessModel
 from preimage.monitoring.scaling import Scaling
-from preimage.monitoring.statistics import nested_statistics
+from preimage.monitoring.t2_spe import nested_statistics
 from preimage.monitoring.window import Window
 
 __all__ = ["Setting", "choose_setting"]

@@ -9,7 +9,7 @@ import numpy as np
 from preimage import progress
 from preimage.kernels.scales import spread_rows
 from preimage.monitoring.process_model import ProcessModel
-from preimage.monitoring.statistics import derivatives
+from preimage.monitoring.t2_spe import derivatives
 
 __all__ = ["Corrections", "correct", "sensitivities"]
 

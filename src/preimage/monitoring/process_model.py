@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from preimage.monitoring import statistics
+from preimage.monitoring import t2_spe
+from preimage.monitoring.ewma_cusum import Memory
 from preimage.monitoring.limits import time_blocks
-from preimage.monitoring.memory import Memory
 from preimage.monitoring.scaling import Scaling
 from preimage.monitoring.window import Window
 
@@ -54,7 +54,7 @@ class ProcessModel:
 
     def statistics(self, features: np.ndarray) -> np.ndarray:
         """T² and SPE of rows with their past, shape (rows, 2)."""
-        return statistics.statistics(self.model.decomposition_, self.variances, features)
+        return t2_spe.statistics(self.model.decomposition_, self.variances, features)
 
     def past(self, X: np.ndarray) -> np.ndarray:
         """The rows of a run, scaled, filtered and with their past."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preimage.monitoring.memory import Memory
+from preimage.monitoring.ewma_cusum import Memory
 
 __all__ = ["Window"]
 

@@ -111,7 +111,7 @@ def method_for(method: Any, kernel: Kernel, task: str) -> PreimageMethod:
 
 
 def imputers(kernel: Kernel) -> tuple[PreimageMethod, ...]:
-    """The methods that ``"auto"`` combines to fill gaps; :class:`gaps.Imputation` finds their weights."""
+    """The methods that ``"auto"`` combines to fill gaps (:class:`preimage.imputation.Imputation`)."""
     return (Learned(), Distance() if knows(kernel, "profile", "inverse") else Nearest())
 
 

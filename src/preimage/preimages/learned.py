@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from preimage._typing import Array, Generator
+from preimage._typing import Array, Generator, Rows
 from preimage.decomposition import Decomposition
 from preimage.gram import tiles
 from preimage.gram.operators import inverse_root
@@ -29,6 +29,7 @@ from preimage.preimages.bounds import OPEN, Box
 RIDGES = tuple(10.0**exponent for exponent in range(-7, 2))  # refined to half a decade around the best
 SCALES = (0.5, 1.0, 2.0)
 SCOUTS = 500  # landmarks of the small regressions that choose the scale
+SKETCH = 512  # columns of the targets up to which errors are exact, and random directions beyond
 
 
 @dataclass(frozen=True)
@@ -63,17 +64,16 @@ class Learned(PreimageMethod):
         if self.n_copies < 1 or self.n_landmarks < 1:
             raise ValueError("n_copies and n_landmarks must be at least 1.")
 
-    def prepare(self, model: Decomposition, rng: Generator) -> _LearnedMap:
+    def prepare(self, model: Decomposition, rng: Generator) -> LearnedMap:
         """Fit the regression on the training points of a fitted model."""
         inputs = dense_rows(model.inputs)
         codes, targets, copies = self._examples(model, inputs, rng)
-        candidates = _candidates(as_kernel(self.kernel), codes)
+        candidates = candidate_kernels(as_kernel(self.kernel), codes)
         if len(candidates) > 1:
             scouts = min(self.n_landmarks, SCOUTS)
-            candidates = [
-                min((_fit(c, codes, targets, copies, self.ridge, scouts) for c in candidates), key=_error).kernel
-            ]
-        fitted = _fit(candidates[0], codes, targets, copies, self.ridge, self.n_landmarks)
+            tried = (fit_regression(c, codes, targets, copies, self.ridge, scouts) for c in candidates)
+            candidates = [min(tried, key=lambda fitted: fitted.error).kernel]
+        fitted = fit_regression(candidates[0], codes, targets, copies, self.ridge, self.n_landmarks)
         return replace(fitted, box=Box.around(inputs))
 
     def _examples(self, model: Decomposition, inputs: Array, rng: Generator) -> tuple[Array, Array, int]:
@@ -87,7 +87,7 @@ class Learned(PreimageMethod):
 
 
 @dataclass(frozen=True, eq=False)
-class _LearnedMap:
+class LearnedMap:
     """x̂(b) = x̄ + l(b, B)W, with its leave-one-out error."""
 
     kernel: Kernel
@@ -95,8 +95,13 @@ class _LearnedMap:
     weights: Array
     mean: Array
     ridge: float
-    error: float  # leave-one-out mean squared error of an entry
+    left_out: Array  # what every row is missed by when it is predicted without itself, in the directions of a sketch
     box: Box = OPEN  # where answers can be
+
+    @property
+    def error(self) -> float:
+        """The leave-one-out mean squared error of an entry."""
+        return float(np.mean(np.square(self.left_out)))
 
     def __call__(self, targets: Any, starts: Array | None = None) -> Preimages:
         points = self.values(targets.codes)
@@ -104,62 +109,82 @@ class _LearnedMap:
 
     def values(self, codes: Array) -> Array:
         """What the regression makes of codes."""
-        values: Array = self.mean + tiles.multiply(self.kernel, codes, self.landmarks, self.weights)
-        return values
+        values: Array = self.mean + tiles.multiply(self.kernel, codes.astype(float), self.landmarks, self.weights)
+        return values.astype(codes.dtype, copy=False)
 
 
-def _error(fitted: _LearnedMap) -> float:
-    return fitted.error
-
-
-def _candidates(kernel: Kernel, codes: Array) -> list[Kernel]:
-    """The kernel itself if its scale is a number; else the median rule's scale times each of ``SCALES``."""
+def candidate_kernels(kernel: Kernel, codes: Array, factors: tuple[float, ...] = SCALES) -> list[Kernel]:
+    """The kernel itself if its scale is a number; else the median rule's scale times each of the factors."""
     if not hasattr(kernel, "length_scale") or isinstance(kernel.length_scale, str) or is_number(kernel.length_scale):
         return [resolve(kernel, codes)]
     scale = median(codes) or 1.0
-    return [replace(kernel, length_scale=factor * scale) for factor in SCALES]  # type: ignore[type-var]
+    return [replace(kernel, length_scale=factor * scale) for factor in factors]  # type: ignore[type-var]
 
 
-def _fit(
-    kernel: Kernel, codes: Array, targets: Array, copies: int, ridge: float | str, n_landmarks: int
-) -> _LearnedMap:
+def fit_regression(
+    kernel: Kernel, codes: Array, targets: Rows, copies: int, ridge: float | str, n_landmarks: int
+) -> LearnedMap:
     """Ridge regression on the kernel features F = L_NZ T of the codes, T Tᵀ = L_ZZ⁺.
 
     With F = QΣRᵀ known through the eigenpairs of FᵀF, every ridge costs one product. The residual of a group G left out
-    is (I − H_GG)⁻¹ e_G, with the hat matrix H = F(FᵀF + λI)⁻¹Fᵀ and the in-sample residual e.
+    is (I − H_GG)⁻¹ e_G, with the hat matrix H = F(FᵀF + λI)⁻¹Fᵀ and the in-sample residual e. All in double precision:
+    in single precision a ridge below n·eps, often the best one, is lost in the round-off of L.
     """
-    mean = targets.mean(axis=0)
+    codes, mean = codes.astype(float), np.asarray(targets.mean(axis=0, dtype=float)).ravel()
     landmarks = spread_rows(codes, n_landmarks)
     root = inverse_root(tiles.gram(kernel, landmarks))
     features = tiles.cross(kernel, codes, landmarks) @ root
     values, axes = scipy.linalg.eigh(features.T @ features, overwrite_a=True, check_finite=False)
     values = np.maximum(values, 0)
     rotated = features @ axes
-    moments = rotated.T @ (targets - mean)
+    shown = sketch(targets, mean)
     unit = float(kernel.diagonal(landmarks).mean()) or 1.0
 
-    def error(ridge: float) -> float:
-        return _left_out_error(rotated, values + ridge * unit, moments, targets - mean, copies)
+    def left_out(ridge: float) -> Array:
+        return _left_out(rotated, values + ridge * unit, rotated.T @ shown, shown, copies)
 
-    best, least = _best_ridge(error) if isinstance(ridge, str) else (ridge, error(ridge))
+    best = _best_ridge(lambda ridge: float(np.mean(np.square(left_out(ridge))))) if isinstance(ridge, str) else ridge
+    moments = _centred_moments(rotated, targets, mean)
     weights = root @ (axes @ (moments / (values + best * unit)[:, None]))
-    return _LearnedMap(kernel, landmarks, np.ascontiguousarray(weights), mean, best, least)
+    return LearnedMap(kernel, landmarks, np.ascontiguousarray(weights), mean, best, left_out(best))
 
 
-def _best_ridge(error: Callable[[float], float]) -> tuple[float, float]:
+def sketch(targets: Rows, mean: Array) -> Array:
+    """The targets without their mean; in ``SKETCH`` random directions where they have more columns.
+
+    The directions have entries ±1/√d, so that a mean squared entry has the same expectation.
+    """
+    d = targets.shape[1]
+    if d <= SKETCH:
+        return dense_rows(targets) - mean
+    signs = np.random.default_rng(0).choice(np.array([-1, 1], dtype=mean.dtype), size=(d, SKETCH))
+    sketched: Array = np.asarray(targets @ signs - mean @ signs) / np.sqrt(d, dtype=mean.dtype)
+    return sketched
+
+
+def _centred_moments(features: Array, targets: Rows, mean: Array) -> Array:
+    """Fᵀ(X − 1x̄ᵀ); sparse targets stay sparse."""
+    moments: Array
+    if isinstance(targets, np.ndarray):
+        moments = features.T @ (targets - mean)
+    else:
+        moments = (targets.T @ features).T - np.outer(features.sum(axis=0), mean)
+    return moments
+
+
+def _best_ridge(error: Callable[[float], float]) -> float:
     """The ridge of least error: by decades, then half a decade to either side."""
     errors = {ridge: error(ridge) for ridge in RIDGES}
     centre = min(errors, key=errors.__getitem__)
     errors |= {ridge: error(ridge) for ridge in (centre * 10**-0.5, centre * 10**0.5)}
-    best = min(errors, key=errors.__getitem__)
-    return best, errors[best]
+    return min(errors, key=errors.__getitem__)
 
 
-def _left_out_error(rotated: Array, damped: Array, moments: Array, targets: Array, copies: int) -> float:
-    """Mean squared error of the entries when each row is predicted without itself and its copies."""
+def _left_out(rotated: Array, damped: Array, moments: Array, targets: Array, copies: int) -> Array:
+    """What each row is missed by when it is predicted without itself and its copies."""
     misfit = targets - rotated @ (moments / damped[:, None])
     groups = (rotated / np.sqrt(damped)).reshape(-1, copies, rotated.shape[1])
     leverage = np.eye(copies, dtype=groups.dtype) - groups @ groups.transpose(0, 2, 1)
     leverage += np.eye(copies, dtype=groups.dtype) * 1e-10
-    left_out = np.linalg.inv(leverage) @ misfit.reshape(-1, copies, targets.shape[1])
-    return float(np.mean(np.square(left_out)))
+    missed: Array = np.linalg.inv(leverage) @ misfit.reshape(-1, copies, targets.shape[1])
+    return missed.reshape(targets.shape)

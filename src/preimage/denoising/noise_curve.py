@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from preimage.denoising.saturation import Limits
+from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise
 
 __all__ = ["NoiseCurve"]
 
@@ -39,6 +40,14 @@ class NoiseCurve:
     slope: float
     floor: float
     limits: Limits = NONE
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The same as a law of :mod:`preimage.noise`."""
+        clip = (self.limits.low, self.limits.high) if self.limits else None
+        if self.slope > 0:
+            return PoissonGaussianNoise(self.slope, self.floor, clip)
+        return GaussianNoise(float(np.sqrt(self.floor)), clip)
 
     @property
     def is_constant(self) -> bool:

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from preimage import KernelPCA, decomposition
+from preimage.imputation.complete import RATES, Imputation, _best_mixture
+from preimage.imputation.gaussian import GaussianModel
+from preimage.imputation.rounds import Rounds
 from preimage.kernels import Gaussian
 from preimage.preimages import Distance, Learned
 from preimage.preimages.bounds import principal_axes
-from preimage.preimages.gaps import RATES, GaussianModel, Imputation, Rounds, _best_mixture
 
 
 def table(n=300, d=6, seed=0):

@@ -13,29 +13,33 @@ from preimage import progress
 from preimage.cli.apply import check_finite
 from preimage.cli.common import counted
 from preimage.cli.fit import EXACT, LANDMARKS
-from preimage.cli.lines import constructed
 from preimage.cli.options import n_components
+from preimage.cli.python_code import constructed
+from preimage.denoising import without_baseline, without_mains
+from preimage.gram import tiles
 from preimage.io import Data, Form
+from preimage.io.chunks import rows_at_once
 from preimage.io.pixels import grey_levels
-from preimage.noise import GaussianNoise
+from preimage.noise import GaussianNoise, PoissonGaussianNoise, SaltAndPepper
 from preimage.statistics.noise_level import noise_level
 
 SHOWN = 200  # rows kept for the report
 SAMPLES = 3000  # and samples of a signal
+NAMED = 5  # columns named in one line
 SAMPLE = 20_000  # rows of a large file from which a denoiser learns
 
 
-class Cleaning:
+class DenoiseRun:
     """Noisy data, and the model that cleans them.
 
-    Where a kernel, components or a way back are given for rows, one :class:`preimage.KernelPCA` with these does it;
-    else :class:`preimage.Denoiser`, which chooses by itself.
+    Where a kernel, components or a pre-image method are given for rows, one :class:`preimage.KernelPCA` with these does
+    it; else :class:`preimage.Denoiser`, which chooses by itself.
 
     Parameters
     ----------
     data, train : Data
         The noisy data, and clean examples or None.
-    noise, shape, kernel, components, method, effort, seed
+    noise, shape, kernel, components, method, effort, scale, signal, rate, mains, baseline, seed
         The options; None where one was not given.
     """
 
@@ -50,10 +54,18 @@ class Cleaning:
         components: Any,
         method: Any,
         effort: str = "standard",
+        scale: str = "auto",
+        signal: bool = False,
+        rate: float | None = None,
+        mains: float | None = None,
+        baseline: bool = False,
         seed: int,
     ):
-        self.data, self.train, self.effort = data, train, effort
+        self.data, self.train, self.effort, self.scale = data, train, effort, scale
         self.form = data.form if shape is None else _shaped(data, shape)
+        if signal:
+            self.form = replace(self.form, alone="signal")
+        self.rate, self.mains, self.baseline = rate or self.form.rate or 0.0, mains, baseline
         self.kernel, self.components, self.method, self.noise = kernel, components, method, noise
         self._check()
         self.model = self._kernel_pca(seed) if self.is_plain else self._denoiser(seed)
@@ -83,41 +95,80 @@ class Cleaning:
         """What was done, for a program."""
         model, noise = self.model, _in_python_numbers(getattr(self.model, "noise_", self.noise))
         risk, stack = getattr(model, "risk_", None), getattr(model, "stack_", None)
-        return {
+        told: dict[str, Any] = {
             "method": type(model).__name__,
             "examples": "noisy" if self.train is None else "clean",
             "noise": noise if isinstance(noise, str) else repr(noise),
             "levels": None if stack is None else len(stack.levels),
             "remaining_error": None if risk is None else float(risk),
+            "candidates": {name: float(value) for name, value in (getattr(model, "candidates_", None) or {}).items()},
             "removed": float(np.sqrt(self.removed.mean())),
             "model": constructed(model),
         }
+        if self.columns is not None:
+            told["columns_cleaned"] = {name: vars(column) for name, column in self.columns.items()}
+        return told
+
+    @property
+    def columns(self) -> dict[str, Any] | None:
+        """What became of the columns of a scaled table, by name; None for other data."""
+        found = getattr(self.model, "summary_", None)
+        if found is None:
+            return None
+        names = self.form.columns or tuple(f"column {number + 1}" for number in range(len(found)))
+        return dict(zip(names, found.values(), strict=True))
 
     def words(self) -> str:
         """What was done, for a person."""
+        if self.columns is not None:
+            return self._table_words(self.columns)
         facts = self.facts()
         what = {"image": "one image", "signal": "one signal"}.get(self.form.alone, counted(self.data.shape[0], "row"))
-        noise = getattr(self.model, "noise_", self.noise)
-        law = f"of σ = {noise.sigma:.3g}" if isinstance(noise, GaussianNoise) and noise.clip is None else facts["noise"]
+        law = _law_in_words(getattr(self.model, "noise_", self.noise), of_one=self.data.scale > 1) or facts["noise"]
         told = f"{what} cleaned by {facts['method']}, noise {law}, removed {facts['removed']:.3g} rms"
+        if self.form.alone and not facts["removed"]:
+            return f"{what} left as it is, noise {law}: no estimate has a lower risk"
         if self.form.alone == "image" and facts["remaining_error"]:
             return f"{told}, estimated PSNR {-10 * np.log10(facts['remaining_error']):.1f} dB"
         return told + (
             "" if facts["remaining_error"] is None else f", remaining error about {facts['remaining_error'] ** 0.5:.3g}"
         )
 
+    def _table_words(self, columns: dict[str, Any]) -> str:
+        """How many columns of a table were cleaned, by how much, and which were left alone."""
+        cleaned = [one for one in columns.values() if one.cleaned]
+        left = [name for name, one in columns.items() if not one.cleaned]
+        told = f"{counted(self.data.shape[0], 'row')}, {len(cleaned)} of {counted(len(columns), 'column')} cleaned"
+        if cleaned:
+            ratios = [one.remaining / one.noise if one.noise else 1.0 for one in cleaned]
+            told += f", error about {np.mean(ratios):.0%} of the noise"
+        if left and cleaned:
+            told += f", left alone: {', '.join(left[:NAMED])}" + (" and others" if len(left) > NAMED else "")
+        return told
+
     def _pairs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         if self.form.alone == "image":
             image = self.data.whole()
             yield image, self.model.denoise_image(image.reshape(self.form.shape or ())).reshape(1, -1)
         elif self.form.alone == "signal":
-            channels = self.data.whole()
-            yield channels, np.stack([self.model.denoise_signal(channel) for channel in channels.T], axis=1)
+            yield from self._along_time()
         elif self.train is None and not self.is_plain and not self.data.is_large:
             rows = self.data.whole()
             yield rows, self.model.fit_transform(rows)
         else:
             yield from self._in_blocks()
+
+    def _along_time(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """All channels of a signal at once, without hum and baseline where that is asked."""
+        given = self.data.whole()
+        signal = given
+        if self.mains is not None:
+            signal = without_mains(signal, self.rate, self.mains)
+        if self.baseline:
+            signal = without_baseline(signal, self.rate)
+        found = self.model.denoise_signal(signal)
+        for rows in tiles.slices(len(given), rows_at_once(given.shape[1])):
+            yield given[rows], found[rows]
 
     def _in_blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         if not self.is_plain and isinstance(self.noise, str):  # clean examples do not show the noise, the data do
@@ -142,9 +193,14 @@ class Cleaning:
     def _check(self) -> None:
         if self.train is not None and self.form.alone:
             raise click.UsageError(f"--train needs rows, and {self.data.name} is one {self.form.alone}.")
-        if self.form.alone and (self.components is not None or self.method is not None):
+        if self.form.alone and (self.kernel, self.components, self.method) != (None, None, None):
             raise click.UsageError(
-                f"--components and --preimage need rows, and {self.data.name} is one image or signal."
+                f"--kernel, --components and --preimage need rows, and {self.data.name} is one image or signal."
+            )
+        if (self.mains is not None or self.baseline) and not (self.form.alone == "signal" and self.rate):
+            raise click.UsageError(
+                f"--mains and --baseline need a signal and its rate: add --rate to {self.data.name}, and --signal if "
+                "its columns are channels."
             )
         gaussian = isinstance(self.noise, str | GaussianNoise)
         self._check_unit()
@@ -174,6 +230,7 @@ class Cleaning:
             examples="noisy" if self.train is None else "clean",
             noise=self.noise,
             geometry=None if self.form.alone else self.form.shape,
+            scale=self.scale,
             **({} if self.kernel is None else {"kernel": self.kernel}),
             effort=self.effort,
             random_state=seed,
@@ -192,14 +249,14 @@ class Cleaning:
         )
 
     def _way_back(self) -> Any:
-        """The method, told the noise where it can use it."""
+        """The method, given the noise law if it can use it."""
         from preimage.preimages import Learned
 
         if isinstance(self.noise, str):
             return self.method or "auto"
         method = Learned() if self.method in (None, "auto") else self.method
         if not isinstance(method, Learned):
-            raise click.UsageError("with one kernel PCA only --preimage learned can be told the --noise.")
+            raise click.UsageError("with one kernel PCA only --preimage learned takes the --noise.")
         return replace(method, noise=self.noise)
 
 
@@ -217,6 +274,15 @@ def _shaped(data: Data, shape: tuple[int, ...]) -> Form:
         )
     some = next(data.source()) if callable(data.source) else data.source
     return data.form.with_shape(shape, grey_levels(some))
+
+
+def _law_in_words(law: Any, of_one: bool) -> str:
+    """The law of the noise for a person; ``of_one`` where white is 1."""
+    if isinstance(law, GaussianNoise):
+        return f"{law.sigma:.3g} of 1" if of_one else f"of σ = {law.sigma:.3g}"
+    if isinstance(law, PoissonGaussianNoise):
+        return f"of variance {law.a:.3g}·x + {law.b:.3g} at brightness x"
+    return f"at {100 * law.p:.3g} % of the points" if isinstance(law, SaltAndPepper) else ""
 
 
 def _in_python_numbers(law: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from preimage import Monitor
-    from preimage.cli.cleaning import Cleaning
+    from preimage.cli.denoise_run import DenoiseRun
     from preimage.io import Reading
 
 
@@ -21,14 +21,12 @@ def constructed(model: Any) -> str:
     return f"{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
 
 
-def denoising(cleaning: Cleaning, reading: Reading, input: str, train: str | None) -> str:
+def denoising(run: DenoiseRun, reading: Reading, input: str, train: str | None) -> str:
     """The lines that clean a file as ``preimage denoise`` did."""
     rows = ["", f"data = {_read(input, reading)}"]
     if train is not None:
         rows.append(f"examples = {_read(train, reading, expected='data.form.columns')}")
-    return "\n".join(
-        [*_imports(_classes(cleaning.model)), *rows, f"model = {constructed(cleaning.model)}", *_verbs(cleaning)]
-    )
+    return "\n".join([*_imports(_classes(run.model)), *rows, f"model = {constructed(run.model)}", *_verbs(run)])
 
 
 def monitoring(monitor: Monitor, reading: Reading, normal: str | None, model: str, new: str) -> str:
@@ -56,25 +54,34 @@ def monitoring(monitor: Monitor, reading: Reading, normal: str | None, model: st
     )
 
 
-def _verbs(cleaning: Cleaning) -> list[str]:
-    from preimage.cli.cleaning import SAMPLE
+def _verbs(run: DenoiseRun) -> list[str]:
+    from preimage.cli.denoise_run import SAMPLE
 
-    if cleaning.form.alone == "image":
+    if run.form.alone == "image":
         return ["image = data.whole().reshape(data.form.shape)", "cleaned = model.denoise_image(image)"]
-    if cleaning.form.alone == "signal":
-        return [
-            "channels = data.whole().T",
-            "cleaned = np.stack([model.denoise_signal(one) for one in channels], axis=1)",
-        ]
-    examples, verb = "data" if cleaning.train is None else "examples", "denoise" if cleaning.is_plain else "transform"
-    if cleaning.data.is_large or (cleaning.train is not None and cleaning.train.is_large):
-        some = "" if cleaning.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
-        source = cleaning.data if cleaning.train is None else cleaning.train
+    if run.form.alone == "signal":
+        return [*_first_removed(run), "cleaned = model.denoise_signal(signal)"]
+    examples, verb = "data" if run.train is None else "examples", "denoise" if run.is_plain else "transform"
+    if run.data.is_large or (run.train is not None and run.train.is_large):
+        some = "" if run.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
+        source = run.data if run.train is None else run.train
         fitted = f"model.fit({examples}.to_fit(){some if source.is_large else ''})"
         return [fitted, f"cleaned = np.concatenate([model.{verb}(block) for block in data.blocks()])"]
-    if cleaning.train is None and not cleaning.is_plain:
+    if run.train is None and not run.is_plain:
         return ["cleaned = model.fit_transform(data.whole())"]
     return [f"cleaned = model.fit({examples}.whole()).{verb}(data.whole())"]
+
+
+def _first_removed(run: DenoiseRun) -> list[str]:
+    """The signal, without hum and baseline where these were removed."""
+    lines = ["signal = data.whole()"]
+    if run.mains is not None or run.baseline:
+        lines.insert(0, "from preimage.denoising import without_baseline, without_mains")
+    if run.mains is not None:
+        lines.append(f"signal = without_mains(signal, {run.rate:g}, {run.mains:g})")
+    if run.baseline:
+        lines.append(f"signal = without_baseline(signal, {run.rate:g})")
+    return lines
 
 
 def _read(path: str, reading: Reading, *, expected: str | None = None) -> str:

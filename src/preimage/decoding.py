@@ -1,0 +1,252 @@
+"""From codes that any method has made to the rows they stand for: three maps, compared by rows left out.
+
+A map is learned from pairs of a code zᵢ and its row xᵢ; nothing else is known of the embedding that made them. Every
+map predicts each known row without that row, and so tells its own error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from preimage._typing import Array, Generator, Rows
+from preimage.caching import Remembering
+from preimage.gram import tiles
+from preimage.kernels import Kernel
+from preimage.preimages.base import dense_rows
+from preimage.preimages.distance import locate
+from preimage.preimages.learned import SCOUTS, LearnedMap, candidate_kernels, fit_regression, sketch
+
+SCALES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0)  # of the regression's kernel, times the median distance
+LANDMARKS = 1500  # codes that carry the regression
+COUNTS = (1, 3, 5, 7, 10, 15, 20)  # of neighbours
+ENOUGH = 20_000  # pairs that the regression is learned from
+METHODS = ("auto", "learned", "neighbors", "distances")
+TIE = 1.05  # ratio of errors up to which the mean of two maps is preferred
+AROUND = 10  # neighbours of a code that tell how uncertain its row is
+
+
+class CodeMap(Protocol):
+    """A map from codes to rows that knows what it misses of every known row left out."""
+
+    @property
+    def left_out(self) -> Array:
+        """What each known row is missed by when it is predicted without itself, in the directions of a sketch."""
+
+    def values(self, codes: Array) -> Array:
+        """A dense row for every code."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known(Remembering):
+    """Known codes and where to find the nearest of them.
+
+    Parameters
+    ----------
+    codes : array of shape (n, q)
+    rows : array or CSR matrix of shape (n, d)
+    """
+
+    codes: Array
+    rows: Rows
+
+    def nearest(self, codes: Array, count: int) -> tuple[Array, Array]:
+        """Distances to, and numbers of, the nearest known codes, nearest first."""
+        return self._index.kneighbors(codes, n_neighbors=min(count, len(self.codes)))
+
+    def nearest_others(self, count: int) -> tuple[Array, Array]:
+        """The same for every known code itself, which is not its own neighbour."""
+        return self._index.kneighbors(n_neighbors=min(count, len(self.codes) - 1))
+
+    def blocks(self, n_codes: int, count: int) -> Iterator[slice]:
+        """Codes whose neighbours' rows fit into memory together."""
+        return iter(tiles.row_blocks(n_codes, 4 * 8 * count * self.rows.shape[1]))
+
+    def part(self, which: Array) -> Known:
+        """Some of the pairs."""
+        return Known(self.codes[which], self.rows[which])
+
+    @property
+    def _index(self) -> Any:
+        from sklearn.neighbors import NearestNeighbors
+
+        return self.remembered("index", lambda: NearestNeighbors().fit(self.codes))
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """x̂(z) = the mean row of the k known codes nearest to z."""
+
+    known: Known
+    count: int
+    left_out: Array
+
+    @classmethod
+    def fit(cls, known: Known) -> Neighbours:
+        """With the number of neighbours of least error."""
+        shown = sketch(known.rows, np.asarray(known.rows.mean(axis=0)).ravel())
+        _, near = known.nearest_others(COUNTS[-1])
+        sums, missed = np.zeros_like(shown), {}
+        for count in range(1, near.shape[1] + 1):
+            sums += shown[near[:, count - 1]]
+            if count in COUNTS:
+                missed[count] = float(np.square(sums / count - shown).mean())
+        best = min(missed, key=missed.__getitem__)
+        return cls(known, best, shown - shown[near[:, :best]].mean(axis=1))
+
+    def values(self, codes: Array) -> Array:
+        rows = self.known.rows
+        found = np.empty((len(codes), rows.shape[1]), dtype=rows.dtype)
+        for block in self.known.blocks(len(codes), self.count):
+            _, near = self.known.nearest(codes[block], self.count)
+            found[block] = sum(dense_rows(rows[column]) for column in near.T) / near.shape[1]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """The point whose distances to the neighbours' rows are those of the codes, by multidimensional scaling.
+
+    Distances of codes are not those of rows, but nearly proportional to them in a small neighbourhood: the factor is
+    Σ‖xᵢ − x̄‖² / Σ‖zᵢ − z̄‖² over the neighbours. The point is then found as by Kwok & Tsang (2003, eq. 14–16).
+    """
+
+    known: Known
+    count: int
+    left_out: Array
+
+    @classmethod
+    def fit(cls, known: Known, count: int = AROUND) -> Distances:
+        """On all known codes."""
+        _, near = known.nearest_others(count)
+        found = cls(known, near.shape[1], np.empty((0, 0)))
+        blocks = known.blocks(len(known.codes), found.count)
+        missed = [_missed(known.rows[block], found._located(known.codes[block], near[block])) for block in blocks]
+        return replace(found, left_out=np.concatenate(missed))
+
+    def values(self, codes: Array) -> Array:
+        near = self.known.nearest(codes, self.count)[1]
+        blocks = self.known.blocks(len(codes), self.count)
+        return np.concatenate([self._located(codes[block], near[block]) for block in blocks])
+
+    def _located(self, codes: Array, near: Array) -> Array:
+        rows = np.stack([dense_rows(self.known.rows[column]) for column in near.T], axis=1)
+        others = self.known.codes[near]
+        spread, unit = (np.square(a - a.mean(axis=1, keepdims=True)).sum(axis=(1, 2)) for a in (rows, others))
+        factor = np.divide(spread, unit, out=np.zeros_like(spread), where=unit > 0)
+        return locate(rows, factor[:, None] * np.square(others - codes[:, None]).sum(axis=2))
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """The mean of two maps, whose errors partly cancel."""
+
+    first: CodeMap
+    second: CodeMap
+
+    @property
+    def left_out(self) -> Array:
+        """The mean of theirs."""
+        return (self.first.left_out + self.second.left_out) / 2
+
+    def values(self, codes: Array) -> Array:
+        return (self.first.values(codes) + self.second.values(codes)) / 2
+
+
+def left_out_errors(found: CodeMap) -> Array:
+    """Mean squared error of the entries of each known row, predicted without itself."""
+    errors: Array = np.square(found.left_out).mean(axis=1)
+    return errors
+
+
+def _missed(rows: Rows, found: Array) -> Array:
+    """What rows are missed by, in the directions of a sketch."""
+    return sketch(dense_rows(rows) - found, np.zeros(rows.shape[1], dtype=found.dtype))
+
+
+def fit_learned(known: Known, kernel: Kernel, rng: Generator) -> LearnedMap:
+    """Kernel ridge regression on landmarks, from at most ``ENOUGH`` pairs; the others show its error."""
+    order = rng.permutation(len(known.codes)) if len(known.codes) > LANDMARKS else np.arange(len(known.codes))
+    used, others = order[:ENOUGH], order[ENOUGH:]
+    found = _best_scale(known.part(used), kernel)
+    missed = np.empty((len(order), found.left_out.shape[1]))
+    missed[used] = found.left_out
+    for block in known.blocks(len(others), 1):
+        chosen = others[block]
+        missed[chosen] = _missed(known.rows[chosen], found.values(known.codes[chosen]))
+    return replace(found, left_out=missed)
+
+
+def _best_scale(known: Known, kernel: Kernel) -> LearnedMap:
+    """The scale of least error with a few landmarks, which favour large ones; then smaller ones while they help."""
+
+    def fitted(candidate: Kernel, n_landmarks: int) -> LearnedMap:
+        return fit_regression(candidate, known.codes, known.rows, 1, "auto", n_landmarks)
+
+    candidates = candidate_kernels(kernel, known.codes, SCALES)
+    if len(candidates) == 1:
+        return fitted(candidates[0], LANDMARKS)
+    start = int(np.argmin([fitted(candidate, SCOUTS).error for candidate in candidates]))
+    best = fitted(candidates[start], LANDMARKS)
+    for smaller in reversed(candidates[:start]):
+        other = fitted(smaller, LANDMARKS)
+        if other.error >= best.error:
+            break
+        best = other
+    return best
+
+
+def fit_map(known: Known, kernel: Kernel, method: str, rng: Generator) -> CodeMap:
+    """The map of a name; where it is "auto", the one with the least error.
+
+    The mean of the first two is taken where its error is nearly as small: codes of new rows are less exact than those
+    of the known rows, and the mean suffers less from that.
+    """
+    fits: dict[str, Callable[[], CodeMap]] = {
+        "learned": lambda: fit_learned(known, kernel, rng),
+        "neighbors": lambda: Neighbours.fit(known),
+        "distances": lambda: Distances.fit(known),
+    }
+    if method != "auto":
+        return fits[method]()
+    learned, near, distances = (fit() for fit in fits.values())
+    both = Mean(learned, near)
+    best = min((learned, near, distances), key=_error)
+    return both if _error(both) <= TIE * _error(best) else best
+
+
+def _error(found: CodeMap) -> float:
+    return float(left_out_errors(found).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """How large the error at a code may be, in units of the left-out error of all known rows.
+
+    With the k known codes nearest to z, their left-out squared errors eᵢ², and the mean squared distance r²(z) to them,
+    beside that of these codes to their own neighbours,
+
+        u(z)² = (mean eᵢ² / mean of all e²) · max(r²(z) / mean r²(zᵢ), 1):
+
+    1 on average among the known codes, and growing in proportion to the distance from them.
+    """
+
+    known: Known
+    errors: Array
+    reach2: Array  # mean squared distance of every known code to its neighbours
+
+    @classmethod
+    def of(cls, known: Known, errors: Array) -> Uncertainty:
+        """From the known codes and their left-out errors."""
+        distances, _ = known.nearest_others(AROUND)
+        return cls(known, errors / (errors.mean() or 1.0), np.square(distances).mean(axis=1))
+
+    def __call__(self, codes: Array) -> Array:
+        distances, near = self.known.nearest(codes, AROUND)
+        usual = np.maximum(self.reach2[near].mean(axis=1), np.finfo(float).tiny)
+        farther = np.maximum(np.square(distances).mean(axis=1) / usual, 1)
+        found: Array = np.sqrt(self.errors[near].mean(axis=1) * farther)
+        return found

@@ -1,0 +1,114 @@
+"""One picture or stack alone: which noise it has, and which way of denoising fits that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from preimage.denoising.chroma import CoarseColours
+from preimage.denoising.impulses import filled, lost
+from preimage.denoising.jpeg import LUMINANCE, sigma_before_jpeg
+from preimage.denoising.learning import Units
+from preimage.denoising.levels import at_lags, measured_noise
+from preimage.denoising.noise_curve import NoiseCurve
+from preimage.denoising.pictures import Answered, NoisyPicture, in_tiles
+from preimage.denoising.saturation import Limits
+from preimage.exceptions import NoiseLevelWarning, warn
+from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, SaltAndPepper
+
+__all__ = ["denoised_alone", "estimated_noise"]
+
+SHORTEST_SIDE = 16  # of an image from which its noise can be estimated
+FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by this factor
+SHARED = 1.5  # differences farther apart beside those of neighbours, from which their noise is correlated
+VISIBLE = 0.025  # differences of neighbours beside the range, up to which these may be texture
+FLAT = 1.1  # differences of neighbours in σ, above which there is texture
+NO_NOISE = 1e-12  # variance of the noise beside the square of the spread, up to which there is none
+
+
+def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
+    """The estimate of an image or stack (grid…, channels) from itself.
+
+    Parameters
+    ----------
+    law : NoiseLaw, optional
+        The noise; None to estimate it.
+    effort : one of ``EFFORTS``
+    """
+    if np.all(image == image[..., :1]):  # grey, also where it is stored as colour
+        found = _one_kind(image[..., :1], law, effort, rng)
+        return replace(found, image=np.repeat(found.image, image.shape[-1], axis=-1))
+    return _one_kind(image, law, effort, rng)
+
+
+def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
+    if law is None and (missing := lost(image)) is not None:
+        impulses = SaltAndPepper(float(missing.mean()), float(image.min()), float(image.max()))
+        return replace(_one_kind(filled(image, missing), law, effort, rng), noise=impulses)
+    units, curve = Units.of(image), _given(image, law) if law else estimated_noise(image)
+    if np.ptp(image) == 0 or not curve.floor + curve.slope > NO_NOISE * units.scale**2:
+        return Answered(image.copy(), 0.0, {}, curve.law)
+    inside, within = units.inside(image), curve.within(units)
+    if law is None and (coarse := CoarseColours.recognised(inside, sigma_before_jpeg(inside))):
+        found = in_tiles(lambda part: replace(coarse, image=part).answered(effort, rng), inside)
+        noise: NoiseLaw = GaussianNoise(coarse.sigma * units.scale)
+    else:
+        found = in_tiles(lambda part: NoisyPicture(part, within).answered(effort, rng), inside)
+        noise = curve.law
+    square = units.scale**2
+    candidates = {name: risk * square for name, risk in found.candidates.items()}
+    return Answered(units.outside(found.image).astype(image.dtype), found.risk * square, candidates, noise)
+
+
+def estimated_noise(image: np.ndarray) -> NoiseCurve:
+    """The law of the noise as the image shows it; the frames of a stack are put below each other."""
+    stored, image = sigma_before_jpeg(image), image.reshape(-1, *image.shape[-2:])
+    if min(image.shape[:-1]) < SHORTEST_SIDE:
+        size = " × ".join(map(str, image.shape[:-1]))
+        warn(f"the noise of an image of {size} points cannot be estimated: give it.", NoiseLevelWarning)
+        return NoiseCurve(0.0, 0.0)
+    curve = measured_noise(image, Limits.of(image[None]))
+    if stored is None and not curve.limits:  # much of a drawing or text lies on a limit, and its strokes look the same
+        _warn_of_shared(image.mean(axis=-1), float(np.sqrt(curve.before(float(image.mean())))))
+    if stored is None or curve.slope:
+        return curve
+    white = stored / float(np.linalg.norm(LUMINANCE[0])) if image.shape[-1] == 3 else stored
+    return replace(curve, floor=max(curve.floor, white**2))  # some of the noise was lost when it was stored
+
+
+def _warn_of_shared(grey: np.ndarray, sigma: float) -> None:
+    """Warn where differences of neighbours show noise of σ, and those of points farther apart much more."""
+    near, far = at_lags(grey, (1, 3))
+    if far > SHARED * near and VISIBLE * float(np.ptp(grey)) < near < FLAT * sigma:
+        warn(
+            f"the noise of neighbours is correlated, and only a part of it is removed; noise={far:.2g} takes more.",
+            NoiseLevelWarning,
+        )
+
+
+def _given(image: np.ndarray, law: NoiseLaw) -> NoiseCurve:
+    limits = Limits.of(image[None])
+    if isinstance(law, GaussianNoise):
+        limits = Limits(*law.clip) if law.clip else limits
+        _warn_of_more_than_shown(law.sigma, image, limits)
+        return NoiseCurve(0.0, law.sigma**2, limits)
+    if isinstance(law, PoissonNoise):
+        return NoiseCurve(1 / law.peak, 0.0, Limits(-np.inf, limits.high))
+    if isinstance(law, PoissonGaussianNoise):
+        return NoiseCurve(law.a, law.b, Limits(*law.clip) if law.clip else Limits(-np.inf, limits.high))
+    raise ValueError(
+        f"of one image alone only Gaussian and Poisson noise can be removed, not {law!r}: use Denoiser with clean "
+        "examples (examples='clean')."
+    )
+
+
+def _warn_of_more_than_shown(sigma: float, image: np.ndarray, limits: Limits) -> None:
+    image = image.reshape(-1, *image.shape[-2:])
+    if min(image.shape[:-1]) >= SHORTEST_SIDE and np.ptp(image) > 0:
+        shown = float(np.sqrt(measured_noise(image, limits).before(float(image.mean()))))
+        if sigma > FAR_MORE * shown:
+            warn(
+                f"the image shows noise of {shown:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",
+                NoiseLevelWarning,
+            )

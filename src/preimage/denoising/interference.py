@@ -1,0 +1,97 @@
+"""What is no noise and yet disturbs a recording: the hum of the mains, and a baseline that wanders.
+
+Both are removed before the noise. A signal is an array of shape (length,) or (length, channels), and ``rate`` are its
+samples per second.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.ndimage import median_filter, uniform_filter1d
+
+__all__ = ["without_baseline", "without_mains"]
+
+SECONDS = 4.0  # of a block in which hum keeps its strength and phase
+DRIFT = 0.2  # hertz that the mains may be off
+HARMONICS = 5
+FEWEST_TURNS = 20
+BEAT, WAVE = 0.2, 0.6  # seconds of the two medians: longer than a QRS complex, and than a T wave
+POINTS = 60  # of the longer median
+
+
+def without_mains(signal, rate: float, frequency: float) -> np.ndarray:
+    """The signal without the hum of the mains and its harmonics.
+
+    In blocks that overlap by half, a sinusoid of every harmonic is fitted by least squares and subtracted; so what is
+    short, as a heartbeat is, does not ring as it would in a notch filter. The exact frequency is that of most power.
+    """
+    values, shape = _columns(signal)
+    _check(rate, frequency, "the frequency of the mains")
+    if len(values) < FEWEST_TURNS * rate / frequency:
+        raise ValueError(f"{len(values)} samples are too few to tell hum: give {FEWEST_TURNS} of its periods or more.")
+    exact = _strongest(values, rate, frequency)
+    found = values.copy()
+    for start, stop, weights in _blocks(len(values), rate):
+        waves = _waves(start, stop, rate, exact)
+        fitted = waves @ np.linalg.lstsq(waves, values[start:stop], rcond=None)[0]
+        found[start:stop] -= weights[:, None] * fitted
+    return found.reshape(shape)
+
+
+def without_baseline(signal, rate: float) -> np.ndarray:
+    """The signal without its wandering baseline: the median over 0.6 s of the median over 0.2 s (de Chazal 2004)."""
+    values, shape = _columns(signal)
+    _check(rate, rate / 4, "the rate")
+    every = max(1, int(WAVE * rate / POINTS))  # a baseline is slow: medians of every so many means do
+    means = uniform_filter1d(values, every, axis=0)[::every]
+    for seconds in (BEAT, WAVE):
+        means = median_filter(means, (2 * int(seconds * rate / every / 2) + 1, 1), mode="nearest")
+    smooth = uniform_filter1d(means, max(1, int(BEAT * rate / every)), axis=0, mode="nearest")
+    at = np.arange(len(values))
+    baseline = [np.interp(at, at[::every], column) for column in smooth.T]
+    return (values - np.stack(baseline, axis=1)).reshape(shape)
+
+
+def _columns(signal) -> tuple[np.ndarray, tuple[int, ...]]:
+    values = np.asarray(signal)
+    if values.ndim not in (1, 2) or not values.size or values.dtype.kind not in "fiub":
+        raise ValueError("a signal is an array of numbers of shape (length,) or (length, channels).")
+    values = values if values.dtype.kind == "f" else values.astype(float)
+    return values.reshape(len(values), -1), values.shape
+
+
+def _check(rate: float, frequency: float, what: str) -> None:
+    if not (np.isfinite(rate) and rate > 0):
+        raise ValueError(f"the rate of a signal must be a positive number of samples per second, not {rate!r}.")
+    if not 0 < frequency < rate / 2:
+        raise ValueError(f"{what} must lie between 0 and half the rate, {rate / 2:g}, not {frequency!r}.")
+
+
+def _strongest(values: np.ndarray, rate: float, frequency: float) -> float:
+    """The frequency near the nominal one of most power in the first minute."""
+    resolution = rate / len(values)
+    choices = frequency + np.arange(-DRIFT, DRIFT + 1e-9, max(min(resolution / 8, 0.02), 0.002))
+    some = values[: int(60 * rate)]
+    time = np.arange(len(some)) / rate
+    power = [np.abs(np.exp(-2j * np.pi * choice * time) @ some).sum() for choice in choices]
+    return float(choices[int(np.argmax(power))])
+
+
+def _waves(start: int, stop: int, rate: float, frequency: float) -> np.ndarray:
+    """Sines and cosines of all harmonics below half the rate."""
+    turns = 2 * np.pi * np.arange(start, stop) / rate
+    numbers = [number for number in range(1, HARMONICS + 1) if number * frequency < rate / 2]
+    waves = [wave(number * frequency * turns) for number in numbers for wave in (np.sin, np.cos)]
+    return np.stack(waves, axis=1)
+
+
+def _blocks(n: int, rate: float) -> list[tuple[int, int, np.ndarray]]:
+    """Blocks that overlap by half, with weights that sum to 1 at every sample."""
+    length = min(n, 2 * max(1, int(SECONDS * rate / 2)))
+    starts = range(0, max(1, n - length // 2), max(1, length // 2))
+    ends = [(start, min(start + length, n)) for start in starts]
+    shapes = [np.minimum(np.arange(1, stop - start + 1), np.arange(stop - start, 0, -1)) for start, stop in ends]
+    total = np.zeros(n)
+    for (start, stop), shape in zip(ends, shapes, strict=True):
+        total[start:stop] += shape
+    return [(start, stop, shape / total[start:stop]) for (start, stop), shape in zip(ends, shapes, strict=True)]

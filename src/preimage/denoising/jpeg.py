@@ -1,0 +1,160 @@
+"""The noise that a picture had before it was stored as JPEG.
+
+A JPEG file holds the cosine coefficients of blocks of 8 × 8 points, each rounded to a multiple of a step that depends
+on its frequency. Rounding takes most of the noise out of high frequencies, where it is looked for elsewhere
+(:mod:`preimage.denoising.levels`), and leaves it in low ones. Noise of the level σ has the mean square
+
+    E Q(σε)² = 2 Σₖ (kq)² [Φ((k + ½)q/σ) − Φ((k − ½)q/σ)],   k = 1, 2, …
+
+after rounding to multiples of q; σ is the level that explains the coefficients of flat blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.fft import dctn
+from scipy.ndimage import uniform_filter
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+__all__ = ["LUMINANCE", "JpegBlocks", "sigma_before_jpeg"]
+
+SIDE = 8
+FINEST, COARSEST = 3, 121  # steps that can be told from rounding, and that the usual tables go up to
+ROUNDING = 1.5  # coefficients up to here may be rounding of the pixels alone
+FEWEST = 30  # coefficients that are not 0, to find a step by; and blocks
+PLENTY = 200  # blocks to find steps by, those of the fewest values at the ends of the range
+MULTIPLES = 0.75  # mean of cos(2πc/q) from which coefficients c are multiples of q
+ENOUGH = 5  # frequencies with a step, by which a file is recognised
+LOW = 2  # sum of the two frequencies of a coefficient that tells how flat a block is, not its noise
+FLATTEST = 0.05  # share of blocks
+ENOUGH_POINTS = 1024  # along a side of the middle of an image that is looked at
+AT_ENDS = 0.05  # share of values of a block at the ends of the range, up to which it tells the noise
+TEXTURED = 1.5  # by how much more noise blocks that are not cut off may have than all, until it is texture
+TELLING = 3.0  # steps in σ, up to which rounding leaves enough of the noise to measure
+LEVELS = 1e-2, 1e3  # the least and the largest σ, in grey levels
+FREQUENCIES = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel()  # sums of both
+# ITU-R BT.601, as JFIF has it
+LUMINANCE = np.array([[0.299, 0.587, 0.114], [-0.168736, -0.331264, 0.5], [0.5, -0.418688, -0.081312]])
+MOST_MULTIPLES = 40  # of a step that are summed up
+
+
+@dataclass(frozen=True, eq=False)
+class JpegBlocks:
+    """The blocks of one channel, in grey levels.
+
+    Attributes
+    ----------
+    coefficients : array of shape (rows, columns, 64)
+    ends : array of shape (rows, columns)
+        The share of values of a block at an end of the range, where noise is cut off.
+    steps : array of shape (64,)
+        NaN where they are not known.
+    """
+
+    coefficients: np.ndarray
+    ends: np.ndarray
+    steps: np.ndarray
+
+    @classmethod
+    def recognised(cls, levels: np.ndarray, at_ends: np.ndarray) -> JpegBlocks | None:
+        """The blocks of grey levels (height, width), if their coefficients are multiples of steps.
+
+        ``at_ends`` says which points lie at an end of the range.
+        """
+        blocks, ends = _blocks(levels), _blocks(at_ends).mean(axis=(2, 3))
+        if ends.size < FEWEST:
+            return None
+        coefficients = dctn(blocks, axes=(2, 3), norm="ortho").reshape(*ends.shape, -1)
+        free = ends <= np.sort(ends, axis=None)[min(PLENTY, ends.size) - 1]
+        steps = np.array([np.nan, *(_step(values) for values in coefficients[free].T[1:])])
+        return cls(coefficients, ends, steps) if np.sum(steps >= FINEST) >= ENOUGH else None
+
+    def sigma(self) -> float:
+        """The level of the noise before the picture was stored, from the flattest blocks.
+
+        White noise has the same level at all frequencies, and texture less at high ones: the lesser of two is taken.
+        """
+        free, every = self._whitest(self._flat(self.ends <= AT_ENDS)), self._whitest(self._flat(self.ends <= 1))
+        return free if 0 < free < TEXTURED * every else every  # what is not cut off may be all texture
+
+    def _whitest(self, flat: np.ndarray) -> float:
+        overall = self._level(flat, np.isfinite(self.steps) & (FREQUENCIES > LOW))
+        telling = np.flatnonzero((self.steps < TELLING * overall) & (FREQUENCIES > LOW))
+        halves = np.array_split(telling[np.argsort(FREQUENCIES[telling])], 2)
+        return min([overall] + [self._level(flat, half) for half in halves if len(half) >= ENOUGH])
+
+    def _flat(self, among: np.ndarray) -> np.ndarray:
+        """The flattest of some blocks, by their means and those around, and by their lowest frequencies."""
+        means, low = self.coefficients[..., 0], (FREQUENCIES > 0) & (FREQUENCIES <= LOW)
+        uneven = uniform_filter(np.square(means), 3) - np.square(uniform_filter(means, 3))
+        uneven = uneven + np.square(self.coefficients[..., low]).sum(axis=2)
+        few = max(FEWEST, int(FLATTEST * among.sum()))
+        return self.coefficients[among][np.argsort(uneven[among])[:few]]
+
+    def _level(self, flat: np.ndarray, used: np.ndarray) -> float:
+        """σ from some of the frequencies of flat blocks."""
+        steps, square = self.steps[used], float(np.mean(np.square(flat[:, used]))) if flat[:, used].size else 0.0
+
+        def excess(sigma: float) -> float:
+            return float(np.mean(rounded_square(sigma, steps))) - square
+
+        return (
+            float(brentq(excess, *LEVELS, xtol=1e-3))
+            if steps.size and excess(LEVELS[0]) < 0 < excess(LEVELS[1])
+            else 0.0
+        )
+
+
+def sigma_before_jpeg(image: np.ndarray) -> float | None:
+    """σ of the luminance of an image (height, width, channels) that was stored as JPEG; None of others."""
+    if image.ndim != 3 or image.shape[-1] not in (1, 3) or not (unit := _grey_level(image)):
+        return None
+    luminance = image @ LUMINANCE[0] if image.shape[-1] == 3 else image[..., 0]
+    at_ends = np.any((image == image.min()) | (image == image.max()), axis=-1)
+    blocks = JpegBlocks.recognised(luminance / unit, at_ends)
+    return None if blocks is None else blocks.sigma() * unit
+
+
+def _grey_level(image: np.ndarray) -> float:
+    """The unit of which all values are multiples, if these are the levels of 8 bits; else 0."""
+    values = np.unique(image)
+    if not 2 < len(values) <= 256:
+        return 0.0
+    unit = float(np.diff(values).min())
+    levels = (values - values[0]) / unit
+    return unit if levels[-1] < 256 and np.abs(levels - np.rint(levels)).max() < 0.01 else 0.0
+
+
+def rounded_square(sigma: float, steps: np.ndarray) -> np.ndarray:
+    """E Q(σε)² for every step."""
+    k = np.arange(1, MOST_MULTIPLES + 1)[:, None]
+    shares = ndtr((k + 0.5) * steps / sigma) - ndtr((k - 0.5) * steps / sigma)
+    coarse = 2 * np.sum(np.square(k * steps) * shares, axis=0)
+    return np.where(steps < 0.5 * sigma, sigma**2 + steps**2 / 12, coarse)
+
+
+def _step(values: np.ndarray) -> float:
+    """The step of which coefficients are multiples, NaN if there is none."""
+    large = values[np.abs(values) > ROUNDING]
+    if len(large) < FEWEST:
+        return np.nan
+    steps = np.arange(2, min(np.quantile(np.abs(large), 0.05) + ROUNDING, COARSEST + 1))
+    fits = np.cos(2 * np.pi * large[:, None] / steps).mean(axis=0)
+    return float(steps[np.argmax(fits)]) if fits.max(initial=0.0) > MULTIPLES else np.nan
+
+
+def _blocks(image: np.ndarray) -> np.ndarray:
+    """The middle of an image as blocks, (rows, columns, 8, 8)."""
+    inside = image[tuple(_middle(n) for n in image.shape)]
+    height, width = (n // SIDE for n in inside.shape)
+    return inside.reshape(height, SIDE, width, SIDE).swapaxes(1, 2)
+
+
+def _middle(length: int) -> slice:
+    """A range of whole blocks in the middle."""
+    n = min(length, ENOUGH_POINTS) // SIDE * SIDE
+    start = (length - n) // 2 // SIDE * SIDE
+    return slice(start, start + n)

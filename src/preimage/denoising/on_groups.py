@@ -1,0 +1,59 @@
+"""A kernel stage on top of groups of similar patches.
+
+It sees the window of every point in the noisy image and in what groups made of it, and is read out by Stein's identity.
+Groups find what repeats, and the kernel what is common to all windows, such as letters of two brightnesses: their
+errors differ, so that the mean of both is better than either.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preimage.denoising.examples import Noisy
+from preimage.denoising.stage import Recipe
+from preimage.denoising.views import Images, Lens, Windows
+from preimage.kernels import Gaussian
+
+__all__ = ["by_kernel", "fits"]
+
+RECIPE = Recipe(Gaussian(), 300, 40_000)
+VIEW = Windows((Lens(1.0, 1.0), Lens(3.0, 1.2)))  # of the noisy image, and of the answer of groups
+SQUARE = 32  # points along a side of the squares that make up two halves of an image
+SHORTEST = 4 * SQUARE
+VALIDATED = 192  # points along a side of the middle by which the ridge is chosen
+
+
+def fits(grid: tuple[int, ...]) -> bool:
+    """Whether an image is large enough to learn from."""
+    return len(grid) == 2 and min(grid) >= SHORTEST
+
+
+def by_kernel(images: Images, groups: Images, sigma: float, step: float, rng: np.random.Generator) -> Images:
+    """What the stage makes of an image and of its moved copy, both of shape (height, width, channels).
+
+    Each half of the image is answered with the weights that the other half has taught, since what weights say of their
+    own noise is too good.
+
+    Parameters
+    ----------
+    images : array of shape (2, height, width, channels)
+        The noisy image y, and y + hσb with a probe b = ±1.
+    groups : array of the same shape
+        The answers of groups to both.
+    sigma, step : float
+        σ and h.
+    """
+    maps, half = [images, groups], _half(images.shape[1:-1])
+    middle = (slice(None), *(slice(max(n - VALIDATED, 0) // 2, (n + VALIDATED) // 2) for n in images.shape[1:-1]))
+    seen = [part[middle] for part in maps]
+    stages = []
+    for here in (half, ~half):
+        validation = Noisy(sigma, images[middle], ~here[middle], step)
+        stages.append(RECIPE.validated(VIEW, maps, Noisy(sigma, images, here, step), seen, validation, rng)[0])
+    return np.where(half[..., None], stages[1](maps), stages[0](maps))
+
+
+def _half(grid: tuple[int, ...]) -> np.ndarray:
+    """The black squares of a chequered image."""
+    rows, columns = (np.arange(n) // SQUARE for n in grid)
+    return ((rows[:, None] + columns) % 2 == 0)[None]

@@ -1,0 +1,237 @@
+"""One signal alone, of one channel or several: what groups of similar patches make of it along time.
+
+Every channel is divided by its noise, and all are turned to their principal axes, so that the noise stays white; groups
+are found along the first axis, the one of most variance. Patches of several lengths are tried, and Stein's estimate of
+the risk decides: on all of a short recording, whose answer is a weighted mean of the estimates, and on a sample of a
+long one, which the best length then answers piece by piece. The signal as it is takes part, so that a signal which
+nothing improves is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from preimage import progress
+from preimage.denoising.groups import Search, Steps
+from preimage.denoising.pictures import STEP, CombinationRisk
+from preimage.exceptions import NoiseLevelWarning, warn
+from preimage.noise import GaussianNoise, NoiseLaw
+from preimage.statistics.noise_level.along_time import SignalNoise
+
+__all__ = ["DenoisedSignal", "denoised_signal"]
+
+PIECE, MARGIN = 2**17, 2**12  # samples that are answered at once, and that are seen on either side of them
+SAMPLED, SAMPLES = 2**13, 8  # samples of a part of a long recording on which patches are tried, and how many parts
+SHORT = 2**16  # samples up to which a recording is answered as a whole
+LENGTHS = {"quick": (64, 128), "standard": (64, 128, 256), "best": (32, 64, 128, 256)}  # of patches, by effort
+LONG = (64, 128)  # and for long recordings
+REACH = 24  # lengths of a patch within which similar ones are sought
+SHORTEST = 256  # samples from which noise can be estimated
+FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by this factor
+FAINT = 1e-6  # noise beside the spread of a channel up to which there is none
+AS_IT_IS = "as it is"
+
+
+@dataclass(frozen=True, eq=False)
+class DenoisedSignal:
+    """What was found.
+
+    Attributes
+    ----------
+    signal : array of shape (length, channels)
+        The estimate.
+    noise : SignalNoise
+        The noise of every channel.
+    risk : float
+        Stein's estimate of the mean squared error that remains.
+    candidates : dict of floats
+        That of every estimate that was tried, and of the signal as it is.
+    """
+
+    signal: np.ndarray
+    noise: SignalNoise
+    risk: float = 0.0
+    candidates: dict[str, float] = field(default_factory=dict)
+
+
+def denoised_signal(signal: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedSignal:
+    """The estimate of a signal of shape (length, channels); channels without noise stay as they are.
+
+    Parameters
+    ----------
+    law : NoiseLaw, optional
+        The noise; None to estimate it.
+    effort : one of ``EFFORTS``
+    """
+    noise = _estimated(signal) if law is None else _given(signal, law)
+    spread = np.array([channel.std(dtype=float) for channel in signal.T])
+    noisy = noise.sigmas > FAINT * spread
+    if not noisy.any():
+        return DenoisedSignal(signal.copy(), noise)
+    if noisy.all():
+        return _NoisySignal(signal, noise).answered(effort, rng)
+    rest, found = _NoisySignal(signal[:, noisy], noise.of(noisy)).answered(effort, rng), signal.copy()
+    found[:, noisy] = rest.signal
+    return replace(rest, signal=found, noise=noise)
+
+
+@dataclass(frozen=True, eq=False)
+class _NoisySignal:
+    """A noisy signal of shape (length, channels)."""
+
+    signal: np.ndarray
+    noise: SignalNoise
+
+    def answered(self, effort: str, rng: np.random.Generator) -> DenoisedSignal:
+        n = len(self.signal)
+        ways = ways_for(effort, n)
+        trial = _Trial.of([self._part(*ends) for ends in _sampled(n)], ways, rng)
+        unit = float(np.mean(np.square(self.noise.sigmas)))
+        candidates = {name: unit * risk for name, risk in trial.risks.items()}
+        if n <= SHORT:
+            weights = trial.risk.least(len(trial.risk.slopes))
+            found = self._outside(np.tensordot(weights.astype(np.float32), trial.answers, axes=1))
+            return DenoisedSignal(found, self.noise, unit * max(trial.risk(weights), 0.0), candidates)
+        best = min(candidates, key=candidates.__getitem__)
+        found = self.signal.copy() if best == AS_IT_IS else self._in_pieces(ways[best])
+        return DenoisedSignal(found, self.noise, candidates[best], candidates)
+
+    def _in_pieces(self, steps: Steps) -> np.ndarray:
+        """The answer to a long recording, every piece seen with a margin of its neighbours."""
+        n, found = len(self.signal), np.empty_like(self.signal)
+        starts = range(0, n, PIECE)
+        for number, start in enumerate(starts):
+            stop, first = min(start + PIECE, n), max(start - MARGIN, 0)
+            with progress.part_of("pieces", number, len(starts)):
+                answer = _last(self._part(first, min(stop + MARGIN, n)).answers(steps))
+            found[start:stop] = self._outside(answer[start - first : stop - first])
+        return found
+
+    def _part(self, start: int, stop: int) -> _Part:
+        values = self.signal[start:stop].astype(float)
+        inside = ((values - self._offset) / self.noise.sigmas) @ self._axes
+        if self.noise.is_constant:
+            return _Part(inside.astype(np.float32), np.ones(inside.shape[1], np.float32))
+        variances = self.noise.variances(start, stop) / np.square(self.noise.sigmas)
+        return _Part(inside.astype(np.float32), (variances @ np.square(self._axes)).astype(np.float32))
+
+    def _outside(self, inside: np.ndarray) -> np.ndarray:
+        values = (inside.astype(float) @ self._axes.T) * self.noise.sigmas + self._offset
+        return values.astype(self.signal.dtype)
+
+    @cached_property
+    def _offset(self) -> np.ndarray:
+        return self.signal.mean(axis=0, dtype=float)
+
+    @cached_property
+    def _axes(self) -> np.ndarray:
+        """The principal axes of the channels in units of their noise, the one of most variance first."""
+        some = self.signal[:: max(1, len(self.signal) // PIECE)]
+        return np.linalg.eigh(np.atleast_2d(np.cov((some - self._offset) / self.noise.sigmas, rowvar=False)))[1][
+            :, ::-1
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A part of a signal along the axes, and the variances of its noise: one per axis, or one per number."""
+
+    noisy: np.ndarray
+    variances: np.ndarray
+
+    def answers(self, steps: Steps, moved: np.ndarray | float = 0.0) -> dict[str, np.ndarray]:
+        """The answers to the part, or to the part moved a little."""
+        return steps.within(self.noisy.shape[:1])(self.noisy + moved, lambda estimate: self.variances)
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """Answers to some parts, joined, and what Stein's estimate says of them and of their combinations."""
+
+    answers: list[np.ndarray]
+    risk: CombinationRisk
+    names: list[str]
+
+    @classmethod
+    def of(cls, parts: Sequence[_Part], ways: dict[str, Steps], rng: np.random.Generator) -> _Trial:
+        found = [_stein(part, ways, rng, number, len(parts)) for number, part in enumerate(parts)]
+        names = list(found[0])
+        noisy = np.concatenate([part.noisy for part in parts])
+        answers = [np.concatenate([part[name][0] for part in found]) for name in names]
+        sizes = [part.noisy.size / noisy.size for part in parts]
+        slopes = [sum(size * part[name][1] for size, part in zip(sizes, found, strict=True)) for name in names]
+        gaps = [np.ravel(answer - noisy) for answer in answers]
+        squares = np.array([[float(a @ b) / noisy.size for b in gaps] for a in gaps])
+        return cls(answers, CombinationRisk(squares, np.array(slopes), slopes[names.index(AS_IT_IS)]), names)
+
+    @property
+    def risks(self) -> dict[str, float]:
+        """The risk of every answer."""
+        return {name: max(self.risk(one), 0.0) for name, one in zip(self.names, np.eye(len(self.names)), strict=True)}
+
+
+def _stein(part: _Part, ways: dict[str, Steps], rng, number: int, n_parts: int) -> dict[str, tuple[np.ndarray, float]]:
+    """Every answer to a part, with the mean of its slope times the variance, tr(V ∂f/∂y)/n."""
+    size = np.sqrt(np.broadcast_to(part.variances, part.noisy.shape))
+    probe = np.where(rng.random(part.noisy.shape) < 0.5, -size, size)
+    found = {AS_IT_IS: (part.noisy, float(np.mean(np.square(size), dtype=float)))}
+    for way, (length, steps) in enumerate(ways.items()):
+        with progress.part_of("patches", 2 * (number * len(ways) + way), 2 * n_parts * len(ways)):
+            still = part.answers(steps)
+        with progress.part_of("patches", 2 * (number * len(ways) + way) + 1, 2 * n_parts * len(ways)):
+            moved = part.answers(steps, STEP * probe)
+        for name in still:
+            slope = float(np.mean(probe * (moved[name] - still[name]), dtype=float)) / STEP
+            found[length if len(still) == 1 else f"{length}, {name}"] = (still[name], slope)
+    return found
+
+
+def _estimated(signal: np.ndarray) -> SignalNoise:
+    if len(signal) < SHORTEST:
+        warn(f"the noise of a signal of {len(signal)} samples cannot be estimated: give it.", NoiseLevelWarning)
+        return SignalNoise.given(0.0, signal.shape[1])
+    return SignalNoise.estimated(signal)
+
+
+def _given(signal: np.ndarray, law: NoiseLaw) -> SignalNoise:
+    """The noise as it is given, with a warning if that is far more than the signal shows."""
+    if not (isinstance(law, GaussianNoise) and law.clip is None):
+        raise ValueError(f"of one signal alone only Gaussian noise can be removed, not {law!r}.")
+    shown = SignalNoise.estimated(signal).sigma if len(signal) >= SHORTEST else np.inf
+    if 0 < FAR_MORE * shown < law.sigma:
+        words = f"the signal shows noise of {shown:.3g}, not of {law.sigma:.3g}"
+        warn(f"{words}: more will be smoothed away than noise.", NoiseLevelWarning)
+    return SignalNoise.given(law.sigma, signal.shape[1])
+
+
+def ways_for(effort: str, n: int) -> dict[str, Steps]:
+    """What is tried on a signal of n samples, by the length of patches; in two steps alone if it is long."""
+    lengths = LONG if n > SHORT else LENGTHS[effort]
+    thorough = n <= SHORT and effort != "quick"
+    return {f"patches of {length}": _thorough(length) if thorough else _quick(length) for length in lengths}
+
+
+def _quick(length: int) -> Steps:
+    reach = REACH * length
+    return Steps(Search(length, 16, reach, 3 * length // 4), Search(length, 32, reach, 5 * length // 8))
+
+
+def _thorough(length: int) -> Steps:
+    reach, stride = REACH * length, length // 2
+    similar = Search(length, 64, reach, stride)
+    return Steps(Search(length, 18, reach, stride), similar, similar, 4, 4)
+
+
+def _sampled(n: int) -> list[tuple[int, int]]:
+    """The ends of the parts of a signal of n samples on which patches are tried."""
+    if n <= SHORT:
+        return [(0, n)]
+    return [(int(start), int(start) + SAMPLED) for start in np.linspace(0, n - SAMPLED, SAMPLES)]
+
+
+def _last(answers: dict[str, np.ndarray]) -> np.ndarray:
+    return list(answers.values())[-1]

@@ -1,0 +1,242 @@
+"""Tables: columns with units and noise levels of their own, brought to units in which all have the same noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from preimage.denoising.learning import Learner
+from preimage.denoising.stack import Stack
+from preimage.denoising.views import Images
+from preimage.exceptions import NoiseLevelWarning, warn
+from preimage.noise import NoiseLaw
+from preimage.statistics.noise_level import noise_level
+from preimage.statistics.noise_level.spectrum import from_spectrum, signal_directions
+from preimage.statistics.risk import Sure
+
+__all__ = ["ColumnRisk", "ColumnUnits", "DenoisedTable", "column_noise", "given_noise"]
+
+FEWEST_COLUMNS, FEWEST_ROWS = 3, 10  # below which a table does not tell its noise
+SERIES = 0.3  # of the variance of the columns is the most that rows of a series differ by from their neighbours
+EVEN = 1e-3  # of the mean step is the most by which steps of an evenly spaced column differ
+MOST_DEVIATIONS = 8.0  # from the median, in robust units: what lies beyond is an outlier, and drawn in
+WORTH = 0.99  # of its noise is the most that may remain in a column for it to be changed
+NORMAL = 1.4826  # standard deviation of a normal law beside its median absolute deviation
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnUnits:
+    """z = (x − offset) / scale, column by column; noise has the standard deviation ``sigma`` in all columns of z.
+
+    Attributes
+    ----------
+    offset, scale, deviation, noise : arrays of shape (d,)
+        The standard deviation and the noise of every column are in its own units; that of a constant column is 1.
+    used : boolean array
+        Columns that take part; constant ones, evenly spaced ones and those without noise do not.
+    reach : array
+        Beyond which a value is an outlier, in units of z.
+    sigma : float
+        The noise in units of z.
+    """
+
+    offset: np.ndarray
+    scale: np.ndarray
+    deviation: np.ndarray
+    noise: np.ndarray
+    used: np.ndarray
+    reach: np.ndarray
+    sigma: float
+
+    @classmethod
+    def of(cls, X: np.ndarray, noise: np.ndarray) -> ColumnUnits:
+        """Units of columns with this noise; with none at all, of their standard deviations."""
+        deviation = X.std(axis=0, dtype=float)
+        noisy = noise > 1e-6 * deviation
+        used = (deviation > 0) & ~_evenly_spaced(X) & (noisy if noisy.any() else True)
+        shares = noise[used] / deviation[used] if noisy.any() else np.zeros(0)
+        sigma = float(np.sqrt(np.mean(np.square(shares)))) if shares.size else 0.0
+        scale = np.where(used, noise / sigma if sigma else deviation, 1.0)
+        offset = X.mean(axis=0, dtype=float)
+        spread = NORMAL * np.median(np.abs(X - np.median(X, axis=0)), axis=0)
+        reach = MOST_DEVIATIONS * np.maximum(spread, noise) / scale + np.abs(np.median(X, axis=0) - offset) / scale
+        unit = np.where(deviation > 0, deviation, 1.0)
+        return cls(offset, scale, unit, noise, used, np.where(spread > 0, reach, np.inf), sigma)
+
+    def inside(self, images: Images) -> Images:
+        """Rows in these units, outliers drawn in; columns that take no part are 0."""
+        z = np.clip((images - self.offset) / self.scale, -self.reach, self.reach)
+        return np.where(self.used, z, 0).astype(np.float32)
+
+    def outside(self, images: Images) -> Images:
+        """Rows in the units of the columns, in double precision."""
+        return self.offset + self.scale * images.astype(float)
+
+    def corrupted(self, law: NoiseLaw) -> Callable[[Images, np.random.Generator], Images]:
+        """The law for rows in these units."""
+        return lambda images, rng: self.inside(law(self.outside(images), rng))
+
+    def cleaned(self, images: Images, answer: Callable[[Images], Images], changed: np.ndarray) -> Images:
+        """Rows with what the answer makes of them; outliers keep what was drawn in, other columns all they had."""
+        inside = self.inside(images)
+        moved = self.scale * (answer(inside) - inside).astype(float)
+        return np.where(changed & self.used, images + moved, images).astype(images.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class DenoisedTable:
+    """A stack that cleans tables, in the units of their columns; ``columns`` says what becomes of each.
+
+    Attributes
+    ----------
+    units : ColumnUnits
+    stack : Stack
+        In these units.
+    columns : tuple of ColumnRisk
+    """
+
+    units: ColumnUnits
+    stack: Stack
+    columns: tuple[ColumnRisk, ...]
+
+    @classmethod
+    def from_noisy(cls, rows: Images, noise: np.ndarray, learner: Learner, rng: np.random.Generator) -> DenoisedTable:
+        """Learned from rows with this noise in their columns."""
+        units = ColumnUnits.of(rows[:, 0], noise)
+        if not units.sigma:
+            return cls(
+                units, Stack(risk=0.0), tuple(_column_risk(sigma, 1.0, 0.0, 0.0, False) for sigma in noise.tolist())
+            )
+        stack = learner.from_noisy(units.inside(rows), units.sigma, rng)
+        return cls(units, stack, judged_columns(units, rows, stack, rng))
+
+    @classmethod
+    def from_clean(cls, rows: Images, law: NoiseLaw, learner: Learner, rng: np.random.Generator) -> DenoisedTable:
+        """Learned from clean rows, for this noise."""
+        units = ColumnUnits.of(rows[:, 0], np.zeros(rows.shape[-1]))
+        noisy = law(rows, rng)
+        noise = np.sqrt(np.mean(np.square(noisy - rows), axis=(0, 1), dtype=float))
+        units = replace(units, noise=noise)
+        stack = learner.from_clean(units.inside(rows), units.corrupted(law), rng)
+        left = np.sqrt(np.mean(np.square(units.cleaned(noisy, stack, units.used) - rows), axis=(0, 1), dtype=float))
+        useful = units.used & (left < WORTH * noise)
+        pairs = zip(noise.tolist(), left.tolist(), useful, strict=True)
+        return cls(units, stack, tuple(_column_risk(sigma, 1.0, error, sigma, use) for sigma, error, use in pairs))
+
+    @property
+    def levels(self) -> tuple[Any, ...]:
+        """Those of the stack."""
+        return self.stack.levels
+
+    @property
+    def risk(self) -> float:
+        """The mean squared error that remains, in units of the columns' standard deviations."""
+        shares = np.array([column.remaining for column in self.columns]) / self.units.deviation
+        return float(np.mean(np.square(shares)))
+
+    def __call__(self, rows: Images) -> Images:
+        """Rows without noise, in the units of their columns."""
+        return self.units.cleaned(rows, self.stack, np.array([column.cleaned for column in self.columns]))
+
+
+@dataclass(frozen=True)
+class ColumnRisk:
+    """What became of one column, in its own units: its noise, the root mean squared error that is expected to remain,
+    what was removed, and whether it was changed at all.
+    """
+
+    noise: float
+    remaining: float
+    removed: float
+    cleaned: bool
+
+
+def column_noise(X: np.ndarray) -> np.ndarray:
+    """σ of every column, from the rows alone.
+
+    Where neighbouring rows differ by little, as in a record over time, from second differences along the rows, as far
+    as these are independent between columns. Elsewhere noise of one share of the standard deviations is assumed, the
+    lower end of the floor of the correlations' spectrum (:func:`from_spectrum`); 0 where nothing stands out of it.
+    """
+    deviation, varies = X.std(axis=0, dtype=float), (np.ptp(X, axis=0) > 0) & ~_evenly_spaced(X)
+    found = np.zeros(X.shape[1])
+    if len(X) < FEWEST_ROWS or not varies.any():
+        return found
+    Z = (X[:, varies] - X[:, varies].mean(axis=0)) / deviation[varies]
+    steps = np.diff(Z, n=2, axis=0) / np.sqrt(6)
+    sizes = NORMAL * np.median(np.abs(steps), axis=0)
+    if np.mean(np.square(sizes)) < SERIES:
+        found[varies] = deviation[varies] * sizes * _own_share(steps)
+    elif varies.sum() >= FEWEST_COLUMNS:
+        found[varies] = deviation[varies] * _floor(Z)
+    else:
+        warn(
+            f"{varies.sum()} columns whose rows are no series do not tell their noise: name it.",
+            NoiseLevelWarning,
+        )
+    return found
+
+
+def _floor(Z: np.ndarray) -> float:
+    """The noise of standardised columns, its lower end."""
+    if not signal_directions(Z):
+        warn(
+            "no column says anything about another, so that noise cannot be told from signal: nothing is removed.",
+            NoiseLevelWarning,
+        )
+        return 0.0
+    return noise_level(Z).low
+
+
+def _own_share(steps: np.ndarray) -> float:
+    """Which share of the differences of neighbouring rows is independent between columns, at most 1."""
+    sizes = steps.std(axis=0)
+    if steps.shape[1] < FEWEST_COLUMNS or not np.all(sizes > 0):
+        return 1.0
+    apart = steps[::3] / sizes  # differences that share no row
+    return float(min(1.0, from_spectrum(apart).sigma)) if signal_directions(apart) else 1.0
+
+
+def _evenly_spaced(X: np.ndarray) -> np.ndarray:
+    """Columns that rise or fall by equal steps, as time and row numbers do."""
+    if len(X) < 3:
+        return np.zeros(X.shape[1], dtype=bool)
+    steps = np.diff(X, axis=0)
+    mean = steps.mean(axis=0)
+    return (mean != 0) & (np.abs(steps - mean).max(axis=0) <= EVEN * np.abs(mean))
+
+
+def judged_columns(
+    units: ColumnUnits, rows: Images, answer: Callable[[Images], Images], rng: np.random.Generator
+) -> tuple[ColumnRisk, ...]:
+    """What the answer does to every column, as Stein's estimate shows it; a column that gains nothing is left alone.
+
+    The risk of column j is E(fⱼ(y) − yⱼ)² − σ² + 2σ² E∂fⱼ/∂yⱼ.
+    """
+    inside, sigma = units.inside(rows), units.sigma
+    probe = rng.choice(np.array([-1.0, 1.0], dtype=np.float32), size=inside.shape)
+    step = np.float32(Sure.step * sigma)
+    here, moved = (answer(images).astype(float) for images in (inside, inside + step * probe))
+    change = here - inside
+    axes = tuple(range(inside.ndim - 1))
+    slopes = np.mean((moved - here) * probe, axis=axes) / step
+    removed = np.mean(np.square(change), axis=axes)
+    risks = np.maximum(removed - sigma**2 + 2 * sigma**2 * slopes, 0)
+    cleaned = units.used & (risks < (WORTH * sigma) ** 2)
+    rows_of = zip(units.noise, units.scale, np.sqrt(risks), np.sqrt(removed), cleaned, strict=True)
+    return tuple(_column_risk(float(a), float(b), float(c), float(e), bool(use)) for a, b, c, e, use in rows_of)
+
+
+def _column_risk(noise: float, scale: float, risk: float, removed: float, use: bool) -> ColumnRisk:
+    return ColumnRisk(noise, scale * risk if use else noise, scale * removed if use else 0.0, bool(use))
+
+
+def given_noise(noise: Any, d: int) -> np.ndarray:
+    """One σ per column from a number or an array."""
+    found = np.asarray(noise, dtype=float)
+    if found.shape not in ((), (1,), (d,)) or not np.all(np.isfinite(found) & (found >= 0)):
+        raise ValueError(f"noise must be one σ ≥ 0, or {d} of them for {d} columns, not {noise!r}.")
+    return np.array(np.broadcast_to(found, (d,)))

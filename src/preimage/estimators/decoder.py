@@ -1,0 +1,104 @@
+"""``Decoder``: the estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+
+from preimage import kernels
+from preimage._typing import Array
+from preimage.decoding import METHODS, CodeMap, Known, Uncertainty, fit_map, left_out_errors
+from preimage.estimators import conventions
+from preimage.io.models import Persistent
+from preimage.preimages.base import refuse_precomputed
+from preimage.tensors import as_numpy, is_tensor
+
+
+class Decoder(Persistent, conventions.NestedParameters):
+    """Rows of input space for codes that any method has made.
+
+    UMAP, t-SNE, PaCMAP and others give codes and no usable inverse. A decoder learns one from the codes of known rows.
+
+    Parameters
+    ----------
+    method : "auto", "learned", "neighbors" or "distances"
+        Kernel ridge regression; the mean of the nearest rows; the point at the right distances from them
+        (:mod:`preimage.decoding`). "auto" takes the one that predicts rows left out best, or the mean of the first two.
+    kernel : kernel object or name
+        Of the regression, on the codes. Without a length scale it takes the best of several by leave-one-out.
+    random_state : int, RandomState, Generator or None
+        Where the landmarks of more than 1500 codes are drawn from.
+
+    Attributes
+    ----------
+    map_ : CodeMap
+        The map taken.
+    error_ : float
+        Its mean squared error of an entry, of rows left out.
+
+    Examples
+    --------
+    >>> from preimage import Decoder
+    >>> from preimage.datasets import load_digits
+    >>> from sklearn.manifold import Isomap
+    >>> X = load_digits().X[:500]
+    >>> Z = Isomap(n_components=5).fit_transform(X)
+    >>> decoder = Decoder().fit(Z[:400], X[:400])
+    >>> decoder.predict(Z[400:]).shape
+    (100, 64)
+    >>> bool(decoder.uncertainty([[1e3] * 5]) > 10 * decoder.uncertainty(Z[400:]).max())
+    True
+    """
+
+    _objects = {"kernel": kernels.as_kernel}
+
+    def __init__(self, method="auto", *, kernel="gaussian", random_state=None):
+        self.method = method
+        self.kernel = kernel
+        self.random_state = random_state
+
+    def fit(self, Z, X):
+        """Learn from codes Z and the rows X, dense or sparse, that they stand for."""
+        with conventions.unchanged_on_failure(self):
+            Z = conventions.read_rows(self, Z, ensure_min_samples=3)
+            X = check_array(
+                as_numpy(X) if is_tensor(X) else X, dtype=conventions.FLOATS, accept_sparse="csr", input_name="X"
+            )
+            check_consistent_length(Z, X)
+            if self.method not in METHODS:
+                raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}.")
+            kernel = kernels.as_kernel(self.kernel)
+            refuse_precomputed(kernel, "Decoder")
+            known = Known(np.array(Z), X.copy())
+            self.map_: CodeMap = fit_map(known, kernel, self.method, conventions.generator(self.random_state))
+            errors = left_out_errors(self.map_)
+            self._uncertainty, self.error_ = Uncertainty.of(known, errors), float(errors.mean())
+        return self
+
+    @conventions.also_tensors
+    def predict(self, Z):
+        """The rows that the codes Z stand for, as a dense array."""
+        Z = self._codes(Z)
+        return self.map_.values(Z).astype(self._uncertainty.known.rows.dtype, copy=False)
+
+    def inverse_transform(self, Z):
+        """The same as ``predict``, by the name that transformers give to it."""
+        return self.predict(Z)
+
+    def uncertainty(self, Z):
+        """The error to expect at each code, in units of the error of rows left out.
+
+        It is about 1 among the known codes, larger where rows are hard to predict, and grows with the distance from all
+        known codes: there the decoder extrapolates.
+        """
+        return self._uncertainty(self._codes(Z))
+
+    @property
+    def codes_(self) -> Array:
+        """The known codes."""
+        check_is_fitted(self)
+        return self._uncertainty.known.codes
+
+    def _codes(self, Z) -> Array:
+        check_is_fitted(self)
+        return conventions.read_rows(self, Z, reset=False)

@@ -1,0 +1,237 @@
+"""``Imputer``: the estimator."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._missing import is_scalar_nan
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from preimage._typing import Array
+from preimage.estimators import conventions
+from preimage.exceptions import NothingFoundWarning, warn
+from preimage.gram import threads
+from preimage.imputation import ErrorCalibration, FilledByMixture, learn
+from preimage.imputation.levels import Levels
+from preimage.io.models import Persistent
+from preimage.kernels.base import is_number
+
+
+class Imputer(Persistent, TransformerMixin, BaseEstimator):
+    """Missing entries of a table, filled from the other entries of their row.
+
+    It learns from rows with gaps anywhere and needs no complete ones. Columns are standardised. A Gaussian model is
+    fitted by EM; then kernel ridge regressions of every column on the others, a density with a Gaussian around every
+    row, and kernel PCA are fitted on the filled rows until entries settle. Their settings are those of least error at
+    observed entries that are hidden on purpose, in the pattern of the gaps, and the answer is their weighted mean, with
+    weights for every column by the same errors; what does not help has weight 0. Observed entries stay as they are.
+
+    Parameters
+    ----------
+    missing_values : float or NaN
+        What stands for a missing entry.
+    categorical : None or list of columns
+        Columns, by number or name, whose numbers are levels: they are filled by one of the levels that were seen.
+    add_indicator : bool
+        Whether columns that tell what was missing stand behind the filled ones, as in scikit-learn's imputers.
+    keep_empty_features : bool
+        Whether columns without any entry are filled with 0; they are left out otherwise, as in scikit-learn.
+    random_state : int, RandomState, Generator or None
+        Where hidden entries and draws come from.
+    n_jobs : int or None
+        The most threads to use, see :class:`preimage.KernelPCA`.
+
+    Attributes
+    ----------
+    weights_ : dict of floats
+        The mean weight of each candidate.
+    errors_ : array of shape (n_features_in_,)
+        The root mean squared error that is expected of a filled entry of each column.
+    indicator_ : array of ints
+        The columns that had gaps at ``fit``, which ``add_indicator`` tells of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Imputer
+    >>> t = np.random.default_rng(0).uniform(0, 3, 200)
+    >>> X = np.column_stack([t, np.sin(t), t**2])
+    >>> X[::5, 1] = np.nan
+    >>> filled = Imputer(random_state=0).fit_transform(X)
+    >>> bool(np.abs(filled[::5, 1] - np.sin(t[::5])).mean() < 0.1)
+    True
+    """
+
+    mixture_: FilledByMixture
+    calibration_: ErrorCalibration
+
+    def __init__(
+        self,
+        *,
+        missing_values=np.nan,
+        categorical=None,
+        add_indicator=False,
+        keep_empty_features=False,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.missing_values = missing_values
+        self.categorical = categorical
+        self.add_indicator = add_indicator
+        self.keep_empty_features = keep_empty_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X, y=None):
+        """Learn to fill gaps of rows like those of X; if it fails, the estimator stays as it was."""
+        conventions.check_flags(self, "add_indicator", "keep_empty_features")
+        with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
+            X, _ = self._read(X, reset=True)
+            rng = conventions.generator(self.random_state)
+            self.known_ = ~np.isnan(X).all(axis=0)
+            if not self.known_.all():
+                warn(f"{(~self.known_).sum()} columns have no entry to learn from.", NothingFoundWarning)
+            self.levels_ = Levels.of(X[:, self.known_], self._categorical()[self.known_])
+            rows = self.levels_.spread(X[:, self.known_])
+            self.offset_, self.unit_ = np.nanmean(rows, axis=0), _unit(rows)
+            self.mixture_, self.calibration_ = learn((rows - self.offset_) / self.unit_, rng)
+            self.rows_, self._seed = X, int(rng.integers(2**31))
+            self.weights_ = dict(zip(self.mixture_.names, self.mixture_.weights.mean(axis=0).tolist(), strict=True))
+            self.indicator_ = np.flatnonzero(np.isnan(X).any(axis=0))
+        return self
+
+    @conventions.keeps_n_jobs
+    def transform(self, X):
+        """The rows with their gaps filled; with ``add_indicator``, what was missing beside them."""
+        X, given = self._read(X)
+        filled = self._filled(X).astype(given.dtype, copy=False)
+        return (
+            np.hstack([filled, np.isnan(X[:, self.indicator_])]).astype(filled.dtype) if self.add_indicator else filled
+        )
+
+    @conventions.in_input_columns
+    def impute(self, X):
+        """The filled rows alone, by the name that :meth:`KernelPCA.impute` gives to them."""
+        return self._filled(self._read(X)[0])
+
+    @conventions.keeps_n_jobs
+    def uncertainty(self, X):
+        """The standard deviation that is expected of every filled entry; 0 where an entry is observed.
+
+        It is that of the Gaussian model given the observed entries of the row, times a factor per column by which the
+        errors at hidden entries exceed it. Categories have that of their level's indicator.
+        """
+        return self._deviations(self._read(X)[0])
+
+    @conventions.keeps_n_jobs
+    def interval(self, X, level=0.9):
+        """Lower and upper ends between which a filled entry lies with the given probability; observed ones are both.
+
+        The width is calibrated on hidden entries (split conformal prediction), whatever the law of the errors.
+        """
+        if not (is_number(level) and 0 < level < 1):
+            raise ValueError(f"level must be a probability between 0 and 1, not {level!r}.")
+        X = self._read(X)[0]
+        filled, reach = self._filled(X), self.calibration_.half_width(float(level)) * self._deviations(X)
+        return filled - reach, filled + reach
+
+    @conventions.keeps_n_jobs
+    def sample(self, n_samples=5, X=None):
+        """Tables for multiple imputation, shape (n_samples, rows, columns): gaps are drawn, not filled by their mean.
+
+        Entries of a row are drawn jointly, with the uncertainty of ``uncertainty``.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many tables.
+        X : array of shape (rows, d), optional
+            Rows with gaps; by default those of ``fit``.
+        """
+        check_is_fitted(self)
+        if not (is_number(n_samples) and n_samples == int(n_samples) and n_samples >= 1):
+            raise ValueError(f"n_samples must be a whole number of at least 1, not {n_samples!r}.")
+        X = self.rows_ if X is None else self._read(X)[0]
+        rng = np.random.default_rng(self._seed)
+        inside = self._inside(X)
+        filled = self.mixture_(inside)
+        draws = (self.mixture_.gaussian.draw(inside, rng) * self.calibration_.factors for _ in range(int(n_samples)))
+        return np.stack([self._outside(filled + draw, X) for draw in draws])
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns of ``transform``."""
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        kept = names[self.known_ | self.keep_empty_features]
+        told = [f"missingindicator_{name}" for name in names[self.indicator_]]
+        return np.concatenate([kept, np.array(told, dtype=object)]) if self.add_indicator else kept
+
+    def _read(self, X, *, reset: bool = False) -> tuple[Array, Array]:
+        """Rows in double precision with NaN for what is missing, and as they were given."""
+        if not reset:
+            check_is_fitted(self)
+        finite = "allow-nan" if is_scalar_nan(self.missing_values) else True
+        given = validate_data(self, X, dtype=conventions.FLOATS, ensure_all_finite=finite, reset=reset, copy=True)
+        rows = given.astype(float)
+        if not is_scalar_nan(self.missing_values):
+            rows[given == self.missing_values] = np.nan
+        return rows, given
+
+    def _inside(self, X: Array) -> Array:
+        """The rows in the units of the models."""
+        return (self.levels_.spread(X[:, self.known_]) - self.offset_) / self.unit_
+
+    def _outside(self, filled: Array, X: Array) -> Array:
+        """Filled rows in the units of the columns, with the observed entries of X as they were."""
+        found = np.where(np.isnan(X), 0, X)
+        known = X[:, self.known_]
+        found[:, self.known_] = np.where(
+            np.isnan(known), self.levels_.gather(filled * self.unit_ + self.offset_), known
+        )
+        return found if self.keep_empty_features else found[:, self.known_]
+
+    def _filled(self, X: Array) -> Array:
+        if not np.isnan(X).any():
+            return X.copy()
+        return self._outside(self.mixture_(self._inside(X)), X)
+
+    def _deviations(self, X: Array) -> Array:
+        inside = self._inside(X)
+        spread = self.mixture_.gaussian.deviation(inside) * self.calibration_.factors * self.unit_
+        found = np.zeros_like(X)
+        found[:, self.known_] = self.levels_.first(spread)
+        return found if self.keep_empty_features else found[:, self.known_]
+
+    @property
+    def errors_(self) -> Array:
+        """The root mean squared error expected of a filled entry of each column, in the column's units."""
+        check_is_fitted(self)
+        lost = np.isnan(self.rows_)
+        squares = np.square(self._deviations(self.rows_)).sum(axis=0)
+        counts = lost.sum(axis=0) if self.keep_empty_features else lost.sum(axis=0)[self.known_]
+        return np.sqrt(squares / np.maximum(counts, 1))
+
+    def _categorical(self) -> Array:
+        """Which columns hold levels."""
+        chosen = np.zeros(self.n_features_in_, dtype=bool)
+        names = list(getattr(self, "feature_names_in_", ()))
+        for column in () if self.categorical is None else self.categorical:
+            if isinstance(column, str) and column not in names:
+                raise ValueError(f"categorical names the column {column!r}, which X does not have.")
+            place = names.index(column) if isinstance(column, str) else int(column)
+            if not 0 <= place < len(chosen):
+                raise ValueError(f"categorical names the column {place}, and X has {len(chosen)}.")
+            chosen[place] = True
+        return chosen
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = is_scalar_nan(self.missing_values)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _unit(rows: Array) -> Array:
+    """Standard deviations of the observed entries; 1 for a constant column."""
+    found = np.nanstd(rows, axis=0)
+    return np.where(found > 1e-12 * np.maximum(np.abs(np.nanmean(rows, axis=0)), 1e-300), found, 1.0)

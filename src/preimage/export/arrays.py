@@ -1,0 +1,84 @@
+"""Programs run on arrays of any library that follows the array API: numpy, which is the reference, torch and others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from preimage.export.program import Block, Program, Symbol
+from preimage.tensors import namespace
+
+Constant = Callable[[Symbol], Any]
+
+# Where torch calls a function of the array API by another name.
+TORCH = {"take": lambda x, numbers, axis: x[numbers]}
+
+
+def evaluate(program: Program, X: Any, constant: Constant | None = None) -> Any:
+    """What a program makes of rows: an array of the same library, device and precision.
+
+    ``constant`` returns the arrays of constants; None brings numpy's to the rows' library.
+    """
+    xp = namespace(X)
+    fetch = constant or constants_like(program, X)
+    values = {program.input: X}
+    for symbol in program.steps:
+        values[symbol] = fetch(symbol) if symbol.operation == "constant" else _apply(xp, symbol, values)
+    return values[program.output]
+
+
+def constants_like(program: Program, X: Any) -> Constant:
+    """The constants of a program in the library, device and precision of X, each brought there once."""
+    xp, made = namespace(X), {}
+
+    def constant(symbol: Symbol) -> Any:
+        name, array = program.constants[symbol]
+        if name not in made:
+            made[name] = xp.asarray(
+                np.array(array), dtype=X.dtype if array.dtype.kind == "f" else None, device=X.device
+            )
+        return made[name]
+
+    return constant
+
+
+def _function(xp: Any, name: str) -> Any:
+    return TORCH[name] if xp is sys.modules.get("torch") and name in TORCH else getattr(xp, name)
+
+
+def _apply(xp: Any, symbol: Symbol, values: Mapping[Symbol, Any]) -> Any:
+    parts = [values[part] for part in symbol.parts]
+    own = OWN.get(symbol.operation)
+    return _function(xp, symbol.operation)(*parts) if own is None else own(xp, symbol.setting, *parts)
+
+
+def _loop(xp: Any, setting: tuple[Block, int], *parts: Any) -> tuple[Any, ...]:
+    block, most = setting
+    state, captured = parts[: len(block.inputs)], parts[len(block.inputs) :]
+    surroundings = dict(zip(block.captured, captured, strict=True))
+    for _ in range(most):
+        if not bool(xp.any(state[-1])):
+            break
+        values = surroundings | dict(zip(block.inputs, state, strict=True))
+        for symbol in block.steps:
+            values[symbol] = _apply(xp, symbol, values)
+        state = tuple(values[symbol] for symbol in block.outputs)
+    return state
+
+
+# Operations that need more than their parts: (namespace, setting, parts) → value.
+OWN: dict[str, Callable[..., Any]] = {
+    "where": lambda xp, _, chosen, x, y: xp.where(chosen, x, y),
+    "sum": lambda xp, axis, x: xp.sum(x, axis=axis),
+    "argmin": lambda xp, _, x: xp.argmin(x, axis=1),
+    "take": lambda xp, _, x, numbers: _function(xp, "take")(x, numbers, axis=0),
+    "concat": lambda xp, _, *parts: xp.concat(list(parts), axis=1),
+    "columns": lambda xp, ends, x: x[:, ends[0] : ends[1]],
+    "column": lambda xp, _, x: x[:, None],
+    "transpose": lambda xp, _, x: x.T,
+    "loop": _loop,
+    "item": lambda xp, number, state: state[number],
+}

@@ -1,0 +1,123 @@
+"""Prepared pre-image methods as programs: from codes, and the rows that they start at, to points."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from preimage.decomposition.expanded import Expanded
+from preimage.exceptions import NotExpressible
+from preimage.export.descent import descend
+from preimage.export.feature_space import Subspace
+from preimage.export.kernel_values import PointSet, diagonal
+from preimage.export.program import Symbol, take
+from preimage.kernels import Matern
+from preimage.preimages.conformal import _ConformalMap
+from preimage.preimages.iterated import Iterated
+from preimage.preimages.learned import LearnedMap
+from preimage.preimages.nearest import _NearestMap
+from preimage.preimages.objective import WEAK
+from preimage.preimages.one_step import _OneStepMap
+from preimage.preimages.wiener import MOST, _WienerMap
+
+
+class Targets:
+    """Projections φ̄ + Σₖ βₖVₖ with the codes β, as pre-image methods see them."""
+
+    def __init__(self, subspace: Subspace, codes: Symbol):
+        model, self.codes, self.eps = subspace.model, codes, subspace.eps
+        if not isinstance(model, Expanded) or subspace.points is None:
+            raise NotExpressible(
+                "random features have no points to start from or to combine: Learned(), Conformal() and Wiener() can "
+                "be exported for them."
+            )
+        self.model, self.points = model, subspace.points
+
+    @property
+    def weights(self) -> Symbol:
+        """γ̃, shape (rows, points)."""
+        return self.codes @ self.model.alphas.T + self.model.mean_weights
+
+    @property
+    def inner_points(self) -> Symbol:
+        """⟨Ψ, φ(xᵢ)⟩, shape (rows, points)."""
+        return self.codes @ self.model.axis_values.T + self.model.mean_values
+
+    @property
+    def norm2(self) -> Symbol:
+        """‖Ψ‖² = ‖β‖² + ‖φ̄‖² + 2 Σₖ βₖ⟨Vₖ, φ̄⟩."""
+        codes = self.codes
+        return np.maximum((codes * codes).sum(axis=1) + self.model.mean_norm2 + 2.0 * (codes @ self.model.offsets), 0.0)
+
+    def nearest(self) -> Symbol:
+        """The point with the nearest image."""
+        own = self.model.kernel.diagonal(self.points.points)
+        return take(self.points.points, (own - 2.0 * self.inner_points).argmin())
+
+
+@singledispatch
+def preimages(inverse_map: Any, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
+    """Points for codes; ``starts`` are the rows themselves where rows are denoised."""
+    raise NotExpressible(
+        f"{type(inverse_map).__name__.strip('_').removesuffix('Map')}() cannot be exported; Learned(), Conformal(), "
+        "Wiener(), FixedPoint(), OneStep() and Nearest() can."
+    )
+
+
+@preimages.register
+def _(inverse_map: LearnedMap, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
+    return inverse_map.box.hold(regression(inverse_map, codes), starts)  # type: ignore[arg-type, return-value]
+
+
+def regression(fitted: LearnedMap, codes: Symbol) -> Any:
+    """x̄ + l(b, B)W."""
+    return fitted.mean + PointSet(fitted.landmarks).values(fitted.kernel, codes) @ fitted.weights
+
+
+@preimages.register
+def _(inverse_map: _ConformalMap, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
+    return inverse_map.box.hold(codes @ inverse_map.matrix + inverse_map.offset, starts)  # type: ignore
+
+
+@preimages.register
+def _(inverse_map: _WienerMap, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
+    if starts is None:
+        return preimages(inverse_map._decoder, subspace, codes, None)
+    points: Any = inverse_map.linear(starts)  # type: ignore[arg-type]
+    if inverse_map.correction is not None:
+        points = points + regression(inverse_map.correction, codes)
+    most = MOST * inverse_map.sigma
+    return inverse_map.box.hold(np.clip(points, starts - most, starts + most), starts)  # type: ignore
+
+
+@preimages.register
+def _(inverse_map: _NearestMap, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
+    return Targets(subspace, codes).nearest()
+
+
+@preimages.register
+def _(inverse_map: _OneStepMap, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
+    """Σᵢ wᵢxᵢ / Σᵢ wᵢ; the nearest point where Σw is not safely positive, or the answer lies far outside."""
+    kernel, targets = subspace.model.kernel, Targets(subspace, codes)
+    if isinstance(kernel, Matern) and kernel.nu > 1:
+        raise NotExpressible(f"OneStep() cannot be exported for {kernel!r}, whose inverse is found by iteration.")
+    top = float(diagonal(kernel, codes))
+    values = targets.inner_points + (0.5 * (top - targets.norm2))[:, None]
+    slopes = kernel.derivative(kernel.inverse(np.clip(values, 1e-12 * top, top)))  # type: ignore[attr-defined]
+    weights = -(targets.weights * slopes)
+    total, size = weights.sum(axis=1), np.abs(weights).sum(axis=1)
+    sound = total > WEAK * size
+    points = targets.points.combined(weights) / np.where(sound, total, 1.0)[:, None]
+    low, high = inverse_map.box.ends
+    outside = np.maximum(np.maximum(low - points, points - high), 0.0).sum(axis=1)
+    return np.where((sound & (outside <= 0.0))[:, None], points, targets.nearest())
+
+
+@preimages.register
+def _(inverse_map: Iterated, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
+    targets = Targets(subspace, codes)
+    if inverse_map.pull and starts is not None:
+        raise NotExpressible("FixedPoint(pull=...) cannot be exported; FixedPoint() can.")
+    return descend(targets, inverse_map.descent, targets.nearest() if starts is None else starts)

@@ -1,0 +1,74 @@
+"""Kernel values as programs: a kernel's own formulas, applied to symbols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from preimage._typing import Array
+from preimage.exceptions import NotExpressible
+from preimage.export.program import Symbol
+from preimage.kernels import Kernel, Product, Scaled, Sum, knows
+from preimage.preimages.base import dense_rows
+
+SMALLEST = 1e-30  # of the largest square: the distance that stands for 0, so that the gradient of a root is finite
+
+
+class PointSet:
+    """Points that symbols are compared with; their arrays are made once, and shared by what compares with them."""
+
+    def __init__(self, points: Any):
+        self.points: Array = np.ascontiguousarray(dense_rows(points))
+        self.origin: Array = self.points.mean(axis=0)
+        self.centred: Array = self.points - self.origin
+        self.squares: Array = np.square(self.centred).sum(axis=1)
+
+    def squared_distances(self, X: Symbol) -> Symbol:
+        """‖x − p‖² = ‖x‖² + ‖p‖² − 2xᵀp, with the origin in the middle of the points."""
+        moved = X - self.origin
+        distances2 = (moved * moved).sum(axis=1)[:, None] + self.squares - 2.0 * (moved @ self.centred.T)
+        return np.maximum(distances2, SMALLEST * float(self.squares.max(initial=0)))
+
+    def combined(self, weights: Symbol) -> Symbol:
+        """Σᵢ wᵢpᵢ for every row of weights."""
+        return weights @ self.centred + weights.sum(axis=1)[:, None] * self.origin
+
+    def values(self, kernel: Kernel, X: Symbol) -> Symbol:
+        """k(x, p), shape (rows, points)."""
+        if knows(kernel, "profile") and kernel.argument is not None:
+            return kernel.profile(self.arguments(kernel, X))
+        if isinstance(kernel, Sum):
+            return self.values(kernel.left, X) + self.values(kernel.right, X)
+        if isinstance(kernel, Product):
+            return self.values(kernel.left, X) * self.values(kernel.right, X)
+        if isinstance(kernel, Scaled):
+            return float(kernel.scale) * self.values(kernel.part, X)
+        raise refusal(kernel)
+
+    def arguments(self, kernel: Kernel, X: Symbol) -> Symbol:
+        """What a kernel's profile takes: squared distances or inner products."""
+        return self.squared_distances(X) if kernel.argument == "distance" else X @ self.points.T
+
+
+def diagonal(kernel: Kernel, X: Symbol) -> Any:
+    """k(x, x) of every row; a number where all are the same."""
+    if knows(kernel, "profile") and kernel.argument == "distance":
+        return float(kernel.profile(np.zeros(())))
+    if knows(kernel, "profile") and kernel.argument == "inner":
+        return kernel.profile((X * X).sum(axis=1))
+    if isinstance(kernel, Sum):
+        return diagonal(kernel.left, X) + diagonal(kernel.right, X)
+    if isinstance(kernel, Product):
+        return diagonal(kernel.left, X) * diagonal(kernel.right, X)
+    if isinstance(kernel, Scaled):
+        return float(kernel.scale) * diagonal(kernel.part, X)
+    raise refusal(kernel)
+
+
+def refusal(kernel: Kernel) -> NotExpressible:
+    """Why a kernel has no program, and which have."""
+    return NotExpressible(
+        f"{kernel!r} cannot be exported. Kernels of the distance (Gaussian, Matern, RationalQuadratic, …) and of the "
+        "inner product (Linear, Polynomial, Sigmoid), their sums, products and multiples can."
+    )

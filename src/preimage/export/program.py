@@ -1,0 +1,252 @@
+"""A computation as data: values that are made from each other by a few primitive operations.
+
+A :class:`Symbol` stands for an array that is not known yet. numpy's functions and operators take symbols, so that a
+formula of this library, applied to one, is recorded instead of computed:
+
+    >>> import numpy as np
+    >>> from preimage.export.program import Program, Symbol
+    >>> x = Symbol.input("X")
+    >>> program = Program("gaussian", x, np.exp(-0.5 * (x * x).sum(axis=1)))
+    >>> print(program)
+    multiply sum multiply exp
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+# The primitive operations, by the names that the array API gives to them, and what numpy calls them.
+UFUNCS = {
+    np.add: "add",
+    np.subtract: "subtract",
+    np.multiply: "multiply",
+    np.true_divide: "divide",
+    np.power: "pow",
+    np.float_power: "pow",
+    np.matmul: "matmul",
+    np.negative: "negative",
+    np.absolute: "abs",
+    np.exp: "exp",
+    np.log: "log",
+    np.sqrt: "sqrt",
+    np.tanh: "tanh",
+    np.sin: "sin",
+    np.cos: "cos",
+    np.arctan2: "atan2",
+    np.rint: "round",
+    np.maximum: "maximum",
+    np.minimum: "minimum",
+    np.greater: "greater",
+    np.less: "less",
+    np.greater_equal: "greater_equal",
+    np.less_equal: "less_equal",
+    np.bitwise_and: "logical_and",
+    np.logical_and: "logical_and",
+    np.bitwise_or: "logical_or",
+    np.invert: "logical_not",
+}
+# Others are where, sum, argmin, take, concat, columns, column, transpose, loop and item. What is made of them:
+COMPOSED: dict[Callable, Callable] = {
+    np.square: lambda x: x * x,
+    np.log1p: lambda x: np.log(x + 1.0),
+    np.arcsin: lambda x: np.arctan2(x, np.sqrt((1.0 - x) * (1.0 + x))),
+    np.hypot: lambda x, y: np.sqrt(x * x + y * y),
+    np.logaddexp: lambda x, y: np.maximum(x, y) + np.log(1.0 + np.exp(-np.abs(x - y))),
+    np.remainder: lambda x, y: x - y * np.rint(x / y - 0.5 + 1e-6),  # of whole numbers
+    np.clip: lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    np.ones_like: lambda x: x * 0.0 + 1.0,
+    np.where: lambda chosen, x, y: Symbol.of("where", chosen, x, y),
+    np.concatenate: lambda parts, axis=0: Symbol.of("concat", *parts),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol(NDArrayOperatorsMixin):
+    """The result of an operation on others; an ``input`` or a ``constant`` has none.
+
+    Parameters
+    ----------
+    operation : str
+    parts : tuple of Symbol
+        What it is applied to.
+    setting : object
+        A constant's array, an input's name, the axis of a sum, the columns taken, the body of a loop.
+    rank : int
+        Of an input: the number of its axes.
+    """
+
+    operation: str
+    parts: tuple[Symbol, ...] = ()
+    setting: Any = None
+    rank: int = 2
+
+    dtype = np.dtype(float)  # what formulas that ask may assume; programs run in any precision
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__  # a symbol is equal to itself alone
+    __ne__ = object.__ne__
+
+    @staticmethod
+    def input(name: str) -> Symbol:
+        """What a program is applied to, an array of rows."""
+        return Symbol("input", setting=name)
+
+    @staticmethod
+    def of(operation: str, *parts: Any, setting: Any = None) -> Symbol:
+        """An operation on symbols and arrays."""
+        return Symbol(operation, tuple(as_symbol(part) for part in parts), setting)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *parts: Any, **options: Any) -> Any:
+        if method != "__call__" or options:
+            return NotImplemented
+        if ufunc in COMPOSED:
+            return COMPOSED[ufunc](*parts)
+        return Symbol.of(UFUNCS[ufunc], *parts) if ufunc in UFUNCS else NotImplemented
+
+    def __array_function__(self, function: Any, types: Any, parts: Any, options: Any) -> Any:
+        return COMPOSED[function](*parts, **options) if function in COMPOSED else NotImplemented
+
+    @cached_property
+    def ndim(self) -> int:
+        """The number of axes."""
+        known = {"input": self.rank, "constant": np.ndim(self.setting), "argmin": 1, "sum": 1, "column": 2}
+        if self.operation in known:
+            return known[self.operation]
+        if self.operation == "item":
+            return self.parts[0].parts[self.setting].ndim
+        if self.operation == "matmul":
+            return self.parts[1].ndim
+        return max(part.ndim for part in self.parts)
+
+    def sum(self, axis: int = 1) -> Symbol:
+        """Sums of rows, one number each."""
+        return Symbol.of("sum", self, setting=axis)
+
+    def mean(self, axis: int, count: int) -> Symbol:
+        """Means of rows of ``count`` numbers."""
+        return self.sum(axis) / float(count)
+
+    def argmin(self) -> Symbol:
+        """The number of the least entry of every row."""
+        return Symbol.of("argmin", self)
+
+    def __getitem__(self, which: Any) -> Symbol:
+        if which == (slice(None), None):
+            return Symbol.of("column", self)
+        rows, columns = which
+        if rows != slice(None) or not isinstance(columns, slice):
+            raise TypeError(f"of a symbol, columns can be taken as [:, start:stop], and not {which!r}.")
+        return Symbol.of("columns", self, setting=(columns.start or 0, columns.stop))
+
+
+def as_symbol(value: Any) -> Symbol:
+    """A symbol, or the constant of an array or a number; an array in columns is the transpose of one in rows."""
+    if isinstance(value, Symbol):
+        return value
+    array = np.asarray(value)
+    array = array.astype(float) if array.dtype.kind in "iu" else array
+    if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
+        return Symbol("transpose", (as_symbol(array.T),))
+    return Symbol("constant", setting=array)
+
+
+def take(rows: Any, numbers: Symbol) -> Symbol:
+    """The rows with these numbers."""
+    return Symbol.of("take", rows, numbers)
+
+
+def loop(body: Callable[..., tuple[Symbol, ...]], start: Iterable[Any], most: int) -> tuple[Symbol, ...]:
+    """The state after repeating ``body`` at most so often: as long as any row of the last part of it is true."""
+    start = tuple(as_symbol(part) for part in start)
+    state = tuple(Symbol("input", setting=f"state{number}", rank=part.ndim) for number, part in enumerate(start))
+    repeated = Block(state, body(*state))
+    whole = Symbol("loop", (*start, *repeated.captured), (repeated, most))
+    return tuple(Symbol("item", (whole,), number) for number in range(len(start)))
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Results that follow from inputs; ``captured`` are symbols of the surroundings that they need as well."""
+
+    inputs: tuple[Symbol, ...]
+    outputs: tuple[Symbol, ...]
+
+    @cached_property
+    def captured(self) -> tuple[Symbol, ...]:
+        """What is made without the inputs, where something made with them needs it; the constants too."""
+        inside = set(self.inputs)
+        order = _sorted(self.outputs)
+        for symbol in order:
+            if inside.intersection(symbol.parts):
+                inside.add(symbol)
+        needed = [part for symbol in order if symbol in inside for part in symbol.parts if part not in inside]
+        needed += [symbol for symbol in self.outputs if symbol not in inside]
+        return tuple(dict.fromkeys(needed))
+
+    @cached_property
+    def steps(self) -> tuple[Symbol, ...]:
+        """Operations in an order in which each comes after its parts."""
+        known = {*self.inputs, *self.captured}
+        return tuple(symbol for symbol in _sorted(self.outputs, known) if symbol not in known)
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """From rows to an array.
+
+    Parameters
+    ----------
+    name : str
+    input, output : Symbol
+    columns : int, optional
+        Of the input.
+    about : dict of str
+        What a file tells of the model.
+    """
+
+    name: str
+    input: Symbol
+    output: Symbol
+    columns: int | None = None
+    about: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def steps(self) -> tuple[Symbol, ...]:
+        """All operations but the input's, in order; constants are among them, equal arrays once."""
+        return tuple(symbol for symbol in _sorted((self.output,)) if symbol is not self.input)
+
+    @cached_property
+    def constants(self) -> dict[Symbol, tuple[str, np.ndarray]]:
+        """The name and array of every constant; the same array has one name."""
+        names: dict[Any, str] = {}
+        found = {}
+        for symbol in self.steps:
+            if symbol.operation == "constant":
+                array = symbol.setting
+                key = (array.__array_interface__["data"][0], array.shape, array.strides) if array.ndim else array.item()
+                found[symbol] = names.setdefault(key, f"constant{len(names)}"), array
+        return found
+
+    def __str__(self) -> str:
+        return " ".join(symbol.operation for symbol in self.steps if symbol.operation != "constant")
+
+
+def _sorted(outputs: Iterable[Symbol], known: Iterable[Symbol] = ()) -> list[Symbol]:
+    """All symbols that the outputs are made of, parts first."""
+    done, order, stack = set(known), list(known), [*reversed(list(outputs))]
+    while stack:
+        symbol = stack[-1]
+        missing = [part for part in symbol.parts if part not in done]
+        if symbol not in done and missing:
+            stack.extend(reversed(missing))
+            continue
+        stack.pop()
+        if symbol not in done:
+            done.add(symbol)
+            order.append(symbol)
+    return order

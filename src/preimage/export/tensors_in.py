@@ -1,0 +1,90 @@
+"""Tensors given to estimators: answered by programs in the tensor's own library, and fitted there block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from preimage.decomposition import Decomposition
+from preimage.estimators import conventions, fitting
+from preimage.estimators.fitting import Settings
+from preimage.export.arrays import evaluate
+from preimage.export.kernel_values import PointSet, diagonal
+from preimage.export.models import to_program
+from preimage.export.program import Program, Symbol
+from preimage.features import FourierMap, Moments, NystromMap
+from preimage.gram import tiles
+from preimage.tensors import as_double, as_numpy, namespace
+
+
+def answer_tensor(model: Any, method: str, X: Any, **options: Any) -> Any:
+    """What a method of a fitted model makes of a tensor: a tensor of its library, device and precision."""
+    check_is_fitted(model)
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise ValueError(f"{method} takes no {', '.join(given)} with a tensor: give a numpy array.")
+    kind = precision(X)
+    program = _remembered(model, (method, kind), lambda: to_program(model, method, kind))
+    if X.ndim != 2 or X.shape[1] != program.columns:
+        raise ValueError(f"X has the shape {tuple(X.shape)}, and rows of {program.columns} columns are needed.")
+    return evaluate(program, X)
+
+
+def precision(X: Any) -> np.dtype:
+    """Numpy's name of a tensor's precision; others than float32 and float64 are refused."""
+    name = str(X.dtype).rpartition(".")[2]
+    if name not in ("float32", "float64"):
+        raise TypeError(f"tensors must have the type float32 or float64, not {X.dtype}.")
+    return np.dtype(name)
+
+
+def fit_tensor(model: Any, settings: Settings, X: Any, rng: np.random.Generator) -> Decomposition:
+    """Kernel PCA on landmarks or random features of a tensor's rows: their moments are summed in its own library."""
+    kind = precision(X)
+    if X.ndim != 2 or X.shape[0] < 2:
+        raise ValueError(f"kernel PCA needs at least 2 rows, and X has the shape {tuple(X.shape)}.")
+    conventions.remember_width(model, X.shape[1])
+    n = X.shape[0]
+    chosen = np.arange(n) if n <= fitting.ENOUGH else np.sort(rng.choice(n, fitting.ENOUGH, replace=False))
+    sample = as_numpy(X)[chosen]
+    conventions.read_rows(model, sample)  # refuses what is not finite
+    features = fitting.prepare_features(settings, sample, rng)
+    if isinstance(features, FourierMap) and features.width > n:
+        return fitting.fit_rows(settings, sample, rng)
+    program = _columns(features, X.shape[1], kind)
+    parts = [_moments(program, features, X[rows, :]) for rows in tiles.row_blocks(n, 12 * 8 * features.width)]
+    moments = sum(parts[1:], parts[0])
+    return fitting.fit_moments(settings, features, moments, fitting.sample_rows(sample, rng), rng)
+
+
+def _columns(features: Any, n_columns: int, kind: np.dtype) -> Program:
+    """The columns whose moments are summed, with k(x, x) as the last of them."""
+    X = Symbol.input("X")
+    if isinstance(features, NystromMap):
+        values: Any = PointSet(features.landmarks).values(features.kernel, X)
+        values = values if features.turned_late else values @ features.root
+    else:
+        phases = X @ features.frequencies.T
+        values = features.amplitude * np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
+    own = diagonal(features.kernel, X) + (X * 0.0).sum(axis=1)
+    return Program("columns", X, np.concatenate([values, own[:, None]], axis=1), n_columns)
+
+
+def _moments(program: Program, features: Any, X: Any) -> Moments:
+    """Moments of some rows, in double precision."""
+    xp, found = namespace(X), as_double(evaluate(program, X))
+    columns, trace = found[:, :-1], float(xp.sum(found[:, -1]))
+    mean = xp.mean(columns, axis=0)
+    centred = columns - mean
+    return Moments(X.shape[0], as_numpy(mean), as_numpy(xp.matmul(centred.T, centred)), trace)
+
+
+def _remembered(model: Any, key: Any, make: Callable[[], Program]) -> Program:
+    """A program, made once for the fitted decomposition of a kernel PCA."""
+    decomposition = getattr(model, "decomposition_", None)
+    if decomposition is None:
+        return make()
+    return decomposition.remembered(("program", *key, model.preimage), make)

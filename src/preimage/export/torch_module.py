@@ -1,0 +1,59 @@
+"""Programs as torch modules."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from preimage.export.arrays import evaluate
+from preimage.export.models import to_program
+from preimage.export.program import Program
+
+
+def to_torch(model: Any, method: str = "transform", dtype: Any = None) -> Any:
+    """A ``torch.nn.Module`` that answers as a method of a fitted model does.
+
+    The model's numbers are its buffers, so that ``module.to(device)`` and ``module.float()`` work; gradients flow
+    through it.
+
+    Parameters
+    ----------
+    model : estimator
+    method : str
+        Such as "transform", "denoise", "score_samples", "inverse_transform" or "predict".
+    dtype : numpy dtype, optional
+        float32 or float64; None takes the model's own.
+    """
+    try:
+        torch = import_module("torch")
+    except ImportError:
+        raise ImportError('torch is not installed: pip install "preimage[torch]".') from None
+    kind = np.dtype(precision_of(model) if dtype is None else dtype)
+    return _module_class(torch)(to_program(model, method, kind), kind)
+
+
+def precision_of(model: Any) -> np.dtype:
+    """float32 for a model of single precision, else float64."""
+    found = getattr(getattr(model, "decomposition_", None), "dtype", None)
+    return np.dtype(np.float32) if found == np.float32 else np.dtype(np.float64)
+
+
+def _module_class(torch: Any) -> type:
+    """The class, which cannot be made before torch is imported."""
+
+    class ProgramModule(torch.nn.Module):
+        """A program whose constants are buffers."""
+
+        def __init__(self, program: Program, kind: np.dtype):
+            super().__init__()
+            self.program = program
+            for name, array in program.constants.values():
+                array = np.array(array, dtype=kind if array.dtype.kind == "f" else None)
+                self.register_buffer(name, torch.as_tensor(array))
+
+        def forward(self, X: Any) -> Any:
+            return evaluate(self.program, X, lambda symbol: getattr(self, self.program.constants[symbol][0]))
+
+    return ProgramModule

@@ -1,0 +1,8 @@
+"""Missing entries: a Gaussian model, kernel regressions, neighbours and kernel PCA, weighed by hidden entries."""
+
+from preimage.imputation.calibration import ErrorCalibration
+from preimage.imputation.complete import Imputation
+from preimage.imputation.gaussian import GaussianModel
+from preimage.imputation.learning import FilledByMixture, learn
+
+__all__ = ["ErrorCalibration", "FilledByMixture", "GaussianModel", "Imputation", "learn"]

@@ -1,0 +1,101 @@
+"""Gaps of new rows by a kernel PCA of complete ones: a weighted mean of pre-image methods and a Gaussian model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from preimage import decomposition
+from preimage._typing import Array, Generator
+from preimage.decomposition import Decomposition
+from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, silenced
+from preimage.imputation.gaussian import FOLDS, GaussianModel
+from preimage.imputation.mixture import best_weights
+from preimage.imputation.rounds import Rounds
+from preimage.kernels.scales import spread_rows
+from preimage.preimages.base import PreimageMethod, dense_rows
+
+__all__ = ["Imputation"]
+
+SAMPLE = 600  # training rows whose entries are hidden to weigh the methods
+RATES = (0.1, 0.3, 0.5)  # shares of a row that are hidden
+Filler: TypeAlias = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Imputation:
+    """Fill gaps by a Gaussian model of the training rows, and by rounds of one or more pre-image methods.
+
+    The answer is a weighted mean of theirs. Where there is only one method it has all the weight. Where there are more,
+    entries of training rows are hidden, filled by models that were fitted without those rows, and the weights wₘ ≥ 0,
+    Σw = 1, are those of the least squared error, separately for few, some and many hidden entries in a row.
+
+    Parameters
+    ----------
+    methods : tuple of methods
+    n_rounds : int
+        How often the filled rows are projected and replaced by pre-images.
+    """
+
+    methods: tuple[PreimageMethod, ...]
+    n_rounds: int = 5
+
+    def prepare(self, model: Decomposition, rng: Generator) -> _ImputationMap:
+        """Prepare the methods that have a weight."""
+        rng = np.random.default_rng(0)  # the same hidden entries for every model: a loaded one answers as it did
+        examples = dense_rows(model.inputs)
+        if len(self.methods) > 1 and len(examples) > FOLDS:
+            weights = self._weights(model, examples, rng)
+        else:
+            weights = np.tile(np.arange(1 + len(self.methods)) == 1, (len(RATES), 1)).astype(float)
+        used = [bool(column.any()) for column in weights.T]
+        fillers = self._fillers(model, examples, rng, used)
+        return _ImputationMap(fillers, weights)
+
+    def _fillers(self, model: Decomposition, examples: Array, rng: Generator, used: list[bool]) -> list[Filler | None]:
+        """The Gaussian model and the methods, prepared where they are used."""
+        first = GaussianModel.of(examples)
+        fillers: list[Filler | None] = [first]
+        for method, use in zip(self.methods, used[1:], strict=True):
+            fillers.append(Rounds(first, model, method.prepare(model, rng), self.n_rounds) if use else None)
+        return fillers
+
+    def _weights(self, model: Decomposition, examples: Array, rng: Generator) -> Array:
+        """One row of weights per rate, the Gaussian model's first."""
+        rows = spread_rows(examples, SAMPLE)
+        fold = rng.permutation(len(rows)) % FOLDS
+        rest, held = rows[fold > 0], rows[fold == 0]
+        n_components = min(model.n_components, len(rest) - 1)
+        with silenced(FewerComponentsWarning, ConvergenceWarning):
+            part = decomposition.fit(model.kernel, rest, n_components, center=model.is_centred, rng=rng)
+            fillers = self._fillers(part, rest, rng, [True] * (1 + len(self.methods)))
+            return np.stack([_best_mixture(fillers, held, rate, rng) for rate in RATES])
+
+
+def _best_mixture(fillers: list[Filler | None], rows: Array, rate: float, rng: Generator) -> Array:
+    """Weights of the fillers that make the least squared error at hidden entries."""
+    hidden = rng.random(rows.shape) < rate
+    hidden[hidden.all(axis=1), 0] = rows.shape[1] == 1
+    known = np.where(hidden, np.nan, rows)
+    misfits = np.stack([(fill(known) - rows)[hidden] for fill in fillers if fill is not None]).astype(float)
+    found: Array = best_weights((misfits @ misfits.T)[None])[0]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _ImputationMap:
+    fillers: list[Filler | None]
+    weights: Array  # one row per rate, one column per filler
+
+    def __call__(self, X: Array) -> Array:
+        missing = np.isnan(X)
+        nearest = np.abs(missing.mean(axis=1)[:, None] - RATES).argmin(axis=1)
+        shares = self.weights[nearest].astype(X.dtype)
+        filled = np.zeros_like(X)
+        for fill, share in zip(self.fillers, shares.T, strict=True):
+            if fill is not None and share.any():
+                filled += share[:, None] * fill(X)
+        return np.where(missing, filled, X)

@@ -1,0 +1,183 @@
+"""From rows with gaps to a model that fills them: settings and weights by the error at entries hidden on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from preimage import progress
+from preimage._typing import Array, Generator
+from preimage.imputation.calibration import ErrorCalibration
+from preimage.imputation.chained import ChainedRegression
+from preimage.imputation.gaussian import EqualNoise, GaussianModel, OwnNoise
+from preimage.imputation.local import LocalGaussians
+from preimage.imputation.mixture import weights_by_column
+from preimage.imputation.rounds import RefittedKernelPCA
+
+__all__ = ["FilledByMixture", "learn"]
+
+SHARES = (0.3, 0.1, 0.03, 0.01, 1e-3)
+FACTORS = (1, 2, 4, 8, 12, 16, 24, 32, 48)
+STEPS = 6  # of EM for every setting, from the model of the setting before
+FAMILIES: dict[str, tuple[Any, ...]] = {
+    "chained kernel ridge": tuple(ChainedRegression(s, r) for s in (1.0, 2.0) for r in (0.03, 0.2, 1.0)),
+    "local Gaussians": (LocalGaussians(0.2, 1.0), LocalGaussians(0.4, 0.3), LocalGaussians(0.7, 0.3)),
+    "kernel PCA": (RefittedKernelPCA(1.0, 0.9), RefittedKernelPCA(2.0, 0.97)),
+}
+MOST_ROWS = 2000  # that are learned from
+FEWEST_ROWS = 12  # with fewer, only the Gaussian model of most noise is tried
+FEW_ENTRIES, FOLDS = 10_000, 3  # tables with fewer entries have some hidden in every row, in as many folds
+RATE = 0.2  # of the entries of a complete table are hidden
+
+
+@dataclass(frozen=True, eq=False)
+class FilledByMixture:
+    """Fitted candidates, by name, with one row of weights per column; the first is a Gaussian model."""
+
+    names: tuple[str, ...]
+    fillers: tuple[Any, ...]
+    weights: Array
+
+    def __call__(self, X: Array) -> Array:
+        answers = np.zeros_like(X)
+        for fill, weights in zip(self.fillers, self.weights.T, strict=True):
+            if weights.any():
+                answers += weights * fill(X)
+        return np.where(np.isnan(X), answers, X)
+
+    @property
+    def gaussian(self) -> GaussianModel:
+        """The model that tells how sure the answers are."""
+        first: GaussianModel = self.fillers[0]
+        return first
+
+
+def learn(X: Array, rng: Generator) -> tuple[FilledByMixture, ErrorCalibration]:
+    """The mixture for standardised rows with gaps, and how far its answers are from the truth."""
+    some = X if len(X) <= MOST_ROWS else X[np.sort(rng.choice(len(X), MOST_ROWS, replace=False))]
+    if len(some) < FEWEST_ROWS or X.shape[1] == 1:
+        model = GaussianModel.start(some).improved(some, EqualNoise(SHARES[0]), STEPS)
+        return FilledByMixture(("Gaussian",), (model,), np.ones((X.shape[1], 1))), ErrorCalibration.none(X.shape[1])
+    trial = _Trial.of(some, rng)
+    weights = weights_by_column(trial.errors, trial.hidden)
+    fillers = tuple(trial.refitted(some, rng, np.asarray(weights.any(axis=0))))
+    calibration = ErrorCalibration.of(np.einsum("jm,mrj->rj", weights, trial.errors), trial.deviations, trial.hidden)
+    return FilledByMixture(trial.names, fillers, weights), calibration
+
+
+def hidden_entries(missing: Array, fold: Array, rng: Generator) -> Array:
+    """Observed entries to hide in the rows of a fold: each row loses what another row misses.
+
+    Every row and every column keeps something. Where nothing is missing, entries at random.
+    """
+    gappy = np.flatnonzero(missing.any(axis=1))
+    if len(gappy):
+        patterns = missing[gappy[rng.integers(len(gappy), size=len(missing))]]
+    else:
+        patterns = rng.random(missing.shape) < RATE
+    hidden = patterns & ~missing & fold[:, None]
+    hidden[(hidden | missing).all(axis=1)] = False
+    scarce = (~(hidden | missing)).sum(axis=0) < 2
+    hidden[:, scarce] = False
+    return hidden
+
+
+def gaussian_path(X: Array, noises: list[Any]) -> Iterator[GaussianModel]:
+    """A model for every noise model, each from the one before."""
+    model = GaussianModel.start(X)
+    for noise in noises:
+        model = model.improved(X, noise, STEPS)
+        yield model
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """The best setting of every family, and its errors at hidden entries, shape (families, rows, columns)."""
+
+    names: tuple[str, ...]
+    settings: tuple[Any, ...]
+    errors: Array
+    hidden: Array
+    deviations: Array
+
+    @classmethod
+    def of(cls, X: Array, rng: Generator) -> _Trial:
+        tables = list(_tables(X, rng))
+        noises = _noises(X.shape[1])
+        found = [_best_paths(X, tables, path) for path in noises.values()]
+        best = int(np.argmin([path[2] for path in found]))
+        firsts = found[best][1]
+        deviations = _joined([first.deviation(rows) for first, (rows, _) in zip(firsts, tables, strict=True)], tables)
+        names, settings, errors = list(noises), [path[0] for path in found], [path[3] for path in found]
+        for number, (name, family) in enumerate(FAMILIES.items()):
+            progress.report("settings", number, len(FAMILIES))
+            tried = [(setting, _errors(X, tables, firsts, setting, rng)) for setting in family]
+            setting, error = min(tried, key=lambda pair: float(np.square(pair[1]).sum()))
+            names, settings, errors = [*names, name], [*settings, setting], [*errors, error]
+        progress.report("settings", len(FAMILIES), len(FAMILIES))
+        order = [best, *(i for i in range(len(names)) if i != best)]
+        hidden = np.logical_or.reduce([hidden for _, hidden in tables])
+        picked: list[Any] = [[values[i] for i in order] for values in (names, settings, errors)]
+        return cls(tuple(picked[0]), tuple(picked[1]), np.stack(picked[2]), hidden, deviations)
+
+    def refitted(self, X: Array, rng: Generator, used: Array) -> Iterator[Any]:
+        """The families that have a weight, fitted to the rows with all that is known of them; the first always."""
+        first = None
+        for setting, use in zip(self.settings, used, strict=True):
+            if isinstance(setting, list):
+                *_, model = gaussian_path(X, setting)
+                first = first or model
+                yield model
+            else:
+                yield setting.fit(X, first, rng) if use else None
+
+
+def _tables(X: Array, rng: Generator) -> Iterator[tuple[Array, Array]]:
+    """Rows with more gaps, and which entries were hidden: in every fold, or in half of the rows of a large table."""
+    small = X.size < FEW_ENTRIES
+    part = rng.permutation(len(X)) % (FOLDS if small else 2)
+    for number in range(FOLDS if small else 1):
+        hidden = hidden_entries(np.isnan(X), part == number, rng)
+        yield np.where(hidden, np.nan, X), hidden
+
+
+def _noises(d: int) -> dict[str, list[Any]]:
+    """The two paths of Gaussian models."""
+    return {
+        "Gaussian": [EqualNoise(share) for share in SHARES],
+        "factors": [OwnNoise(q) for q in FACTORS if q <= max(1, 0.8 * d)],
+    }
+
+
+def _best_paths(X: Array, tables: list, noises: list[Any]) -> tuple[list[Any], list[GaussianModel], float, Array]:
+    """The path up to the best setting, its models of all tables, its error and its errors at hidden entries."""
+    models = [list(gaussian_path(rows, noises)) for rows, _ in tables]
+    errors = [
+        _joined([model[k](rows) - X for model, (rows, _) in zip(models, tables, strict=True)], tables)
+        for k in range(len(noises))
+    ]
+    sizes = [float(np.square(error).sum()) for error in errors]
+    k = int(np.argmin(sizes))
+    return noises[: k + 1], [model[k] for model in models], sizes[k], errors[k]
+
+
+def _errors(X: Array, tables: list, firsts: list[GaussianModel], setting: Any, rng: Generator) -> Array:
+    """The errors of a setting at the hidden entries of all tables, 0 elsewhere."""
+    answers = []
+    for (rows, hidden), first in zip(tables, firsts, strict=True):
+        chosen, answer = hidden.any(axis=1), np.array(X)
+        if chosen.any():
+            answer[chosen] = setting.fit(rows, first, rng)(rows[chosen])
+        answers.append(answer - X)
+    return _joined(answers, tables)
+
+
+def _joined(parts: list[Array], tables: list) -> Array:
+    """One array of what belongs to the hidden entries of each table, 0 elsewhere."""
+    found = np.zeros_like(parts[0])
+    for part, (_, hidden) in zip(parts, tables, strict=True):
+        found[hidden] = part[hidden]
+    return found

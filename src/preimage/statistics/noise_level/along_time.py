@@ -1,0 +1,168 @@
+"""The noise level of a long signal, and how it changes along time.
+
+The signal is cut into frames, and an orthonormal cosine transform turns white noise into independent coefficients of
+variance σ². The slow coefficients of a frame tell how flat it is; the others, in bands, tell the noise of flat frames.
+Signal fills some bands more than others, and only raises them: noise is what the lowest bands agree on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.fft import dct
+
+from preimage.statistics.noise_level.level import FLOOR
+
+__all__ = ["LevelTrack", "SignalNoise", "noise_along_time"]
+
+FRAME = 64  # samples
+SLOW, WIDTH = 16, 8  # slow coefficients of a frame, and coefficients of a band
+BLOCK = 4096  # frames that are transformed at once
+SEGMENT, FEWEST_FRAMES, SEGMENTS = 128, 16, 8  # frames of a segment: the most, the fewest; and how many there may be
+BIAS = 0.05  # relative bias that is allowed for beside chance
+CHANGES, CLEARLY = 1.5, 4.0  # the noise changes if variances differ by this factor, and so much more than by chance
+
+
+@dataclass(frozen=True, eq=False)
+class LevelTrack:
+    """The standard deviation of the noise along a signal, linear in log σ between a few samples.
+
+    Attributes
+    ----------
+    samples, sigmas : arrays
+        Places along the signal, and the levels there.
+    """
+
+    samples: np.ndarray
+    sigmas: np.ndarray
+
+    @classmethod
+    def constant(cls, sigma: float) -> LevelTrack:
+        """The same level everywhere."""
+        return cls(np.zeros(1), np.array([sigma]))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the level is the same everywhere."""
+        return len(self.sigmas) == 1
+
+    @property
+    def sigma(self) -> float:
+        """The level of a sample, a root mean square over all."""
+        return float(np.sqrt(np.mean(np.square(self.sigmas))))
+
+    def variance(self, start: int, stop: int) -> np.ndarray:
+        """The variances of the samples from ``start`` to ``stop``."""
+        levels = np.log(np.maximum(self.sigmas, 1e-300))
+        return np.exp(2 * np.interp(np.arange(start, stop), self.samples, levels))
+
+
+@dataclass(frozen=True, eq=False)
+class SignalNoise:
+    """The noise of all channels of a signal along time."""
+
+    tracks: tuple[LevelTrack, ...]
+
+    @classmethod
+    def estimated(cls, signal: np.ndarray) -> SignalNoise:
+        """From a signal of shape (length, channels)."""
+        return cls(tuple(noise_along_time(channel) for channel in signal.T))
+
+    @classmethod
+    def given(cls, sigma: float, n_channels: int) -> SignalNoise:
+        """The same level everywhere."""
+        return cls((LevelTrack.constant(sigma),) * n_channels)
+
+    @property
+    def sigmas(self) -> np.ndarray:
+        """The levels of the channels."""
+        return np.array([track.sigma for track in self.tracks])
+
+    @property
+    def sigma(self) -> float:
+        """The level of a number, a root mean square over all."""
+        return float(np.sqrt(np.mean(np.square(self.sigmas))))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it does not change along time."""
+        return all(track.is_constant for track in self.tracks)
+
+    def of(self, channels: np.ndarray) -> SignalNoise:
+        """The noise of the channels where ``channels`` is true."""
+        return SignalNoise(tuple(track for track, chosen in zip(self.tracks, channels, strict=True) if chosen))
+
+    def variances(self, start: int, stop: int) -> np.ndarray:
+        """The variances of the samples from ``start`` to ``stop``, one column per channel."""
+        return np.stack([track.variance(start, stop) for track in self.tracks], axis=1)
+
+
+def noise_along_time(signal: np.ndarray) -> LevelTrack:
+    """The level of white noise in a signal of one axis: constant, unless it clearly changes.
+
+    Segments count where flat frames show noise that is white, the same in all bands; between them it is interpolated.
+    """
+    slow, bands = _energies(signal)
+    if not len(slow):
+        return LevelTrack.constant(0.0)
+    length = int(np.clip(len(slow) // SEGMENTS, FEWEST_FRAMES, SEGMENT))
+    starts = np.arange(0, max(1, len(slow) - length + 1), length)
+    found = [_Flat.of(slow[start : start + length], bands[start : start + length]) for start in starts]
+    white = [number for number, flat in enumerate(found) if flat.is_white]
+    levels = np.array([found[number].mean for number in white])
+    if 2 * len(white) <= len(found) or not _change(levels, np.array([found[number].chance for number in white])):
+        return LevelTrack.constant(float(np.sqrt(_Flat.of(slow, bands).lowest)))
+    return LevelTrack(FRAME * (starts[white] + length / 2), np.sqrt(levels))
+
+
+@dataclass(frozen=True, eq=False)
+class _Flat:
+    """What the flattest frames show: the mean square of every band, and its relative standard error."""
+
+    squares: np.ndarray
+    chance: float
+
+    @classmethod
+    def of(cls, slow: np.ndarray, bands: np.ndarray) -> _Flat:
+        count = min(len(slow), max(FEWEST_FRAMES // 2, int(FLOOR * len(slow))))
+        chosen = np.argpartition(slow, count - 1)[:count]
+        return cls(bands[chosen].mean(axis=0, dtype=float), float(np.sqrt(2 / (WIDTH * count))))
+
+    @property
+    def mean(self) -> float:
+        return float(self.squares.mean())
+
+    @property
+    def is_white(self) -> bool:
+        """Whether all bands agree; silence is not white."""
+        return bool(self._agree(self.squares).all() and self.mean > 0)
+
+    @property
+    def lowest(self) -> float:
+        """The mean of the bands that agree with the lowest."""
+        return float(self.squares[self._agree(self.squares)].mean())
+
+    def _agree(self, squares: np.ndarray) -> np.ndarray:
+        return squares <= squares.min() * (1 + 4 * self.chance + BIAS)
+
+
+def _energies(signal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of every frame the energy of the slow coefficients, without the mean, and the mean square of every band."""
+    n = len(signal) // FRAME
+    slow, bands = np.empty(n, np.float32), np.empty((n, (FRAME - SLOW) // WIDTH), np.float32)
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        frames = np.asarray(signal[FRAME * start : FRAME * stop], dtype=float).reshape(-1, FRAME)
+        squares = np.square(dct(frames, norm="ortho", axis=1))
+        slow[start:stop] = squares[:, 1:SLOW].sum(axis=1)
+        bands[start:stop] = squares[:, SLOW:].reshape(stop - start, -1, WIDTH).mean(axis=2)
+    return slow, bands
+
+
+def _change(levels: np.ndarray, chance: np.ndarray) -> bool:
+    """Whether variances differ by more than chance."""
+    logs = np.log(levels)
+    low, high = np.quantile(logs, [0.1, 0.9])
+    spread = float(np.mean(np.square(logs - np.median(logs)) / (np.square(chance) / 6 + BIAS**2)))
+    return bool(high - low > np.log(CHANGES) and spread > CLEARLY)

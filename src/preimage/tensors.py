@@ -1,0 +1,31 @@
+"""Arrays of other libraries than numpy: torch, and those that follow the array API."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def is_tensor(X: Any) -> bool:
+    """Whether X is an array of another library than numpy; no library is imported to find out."""
+    if isinstance(X, np.ndarray | np.generic):
+        return False
+    torch = sys.modules.get("torch")
+    return hasattr(X, "__array_namespace__") or (torch is not None and isinstance(X, torch.Tensor))
+
+
+def namespace(X: Any) -> Any:
+    """The library that an array belongs to."""
+    return X.__array_namespace__() if hasattr(X, "__array_namespace__") else sys.modules["torch"]
+
+
+def as_numpy(X: Any) -> np.ndarray:
+    """The numbers of an array of any library; those in main memory are not copied."""
+    return X.detach().cpu().numpy() if hasattr(X, "detach") else np.from_dlpack(X)
+
+
+def as_double(X: Any) -> Any:
+    """The array in double precision."""
+    return X.double() if hasattr(X, "double") else namespace(X).astype(X, namespace(X).float64)

@@ -1,0 +1,77 @@
+"""The kernel stage on groups, the weights of estimates, and pictures that are drawn."""
+
+import numpy as np
+import pytest
+
+from preimage import Denoiser
+from preimage.denoising.on_groups import by_kernel, fits
+from preimage.denoising.pictures import BESIDE_SLOPE, CombinationRisk
+
+SIGMA, STEP = 0.4, 0.05
+
+
+def letters(side=160, seed=0):
+    """Dark strokes on bright paper, all different."""
+    rng, page = np.random.default_rng(seed), np.ones((side, side))
+    for row, column in rng.integers(0, side - 8, (side * side // 60, 2)):
+        height, width = ((1, 6), (6, 1))[rng.integers(2)]
+        page[row : row + height, column : column + width] = -1
+    return page
+
+
+@pytest.fixture(scope="module")
+def stage():
+    rng, clean = np.random.default_rng(1), letters()
+    noisy = (clean + SIGMA * rng.standard_normal(clean.shape)).astype(np.float32)
+    probe = np.where(rng.random(clean.shape) < 0.5, -1, 1).astype(np.float32)
+    images = np.stack([noisy, noisy + STEP * SIGMA * probe])[..., None]
+    return clean, images, probe, by_kernel(images, 0.8 * images, SIGMA, STEP, rng)
+
+
+def test_two_brightnesses_lose_most_of_their_noise(stage):
+    clean, _, _, found = stage
+    assert np.mean(np.square(found[0, ..., 0] - clean)) < 0.3 * SIGMA**2
+
+
+def test_its_risk_by_steins_formula_is_the_error(stage):
+    clean, images, probe, (still, moved) = stage
+    slope = SIGMA * np.mean(probe * (moved - still)[..., 0]) / STEP
+    risk = np.mean(np.square(still - images[0])) + 2 * slope - SIGMA**2
+    assert risk == pytest.approx(np.mean(np.square(still[..., 0] - clean)), rel=0.2)
+
+
+def test_images_too_small_to_learn_from_are_refused():
+    assert fits((128, 200))
+    assert not fits((127, 200))
+    assert not fits((5, 128, 128))
+
+
+def test_an_estimate_on_top_gets_half_of_the_weight_if_that_helps():
+    gaps = np.array([[1.0, 0.5, 0.4], [0.5, 1.0, 0.4], [0.4, 0.4, 0.6]])
+    risk = CombinationRisk(gaps, np.array([0.1, 0.1, 0.1]), 0.5)
+    np.testing.assert_allclose(risk.least(2), [0.25, 0.25, 0.5])
+    worse = CombinationRisk(gaps, np.array([0.1, 0.1, 5.0]), 0.5)
+    np.testing.assert_allclose(worse.least(2), [0.5, 0.5, 0.0])
+
+
+@pytest.mark.parametrize(("square", "told"), [(0.5, BESIDE_SLOPE * 0.2), (0.8, 0.18), (1.5, 0.2)])
+def test_the_risk_that_is_told_is_held_to_the_slope(square, told):
+    risk = CombinationRisk(np.array([[square]]), np.array([0.2]), 1.02)
+    assert risk.told(np.ones(1)) == pytest.approx(told)
+
+
+@pytest.mark.parametrize("white", [240 / 255, 1.0])
+def test_a_drawing_without_noise_comes_back_as_it_is(white):
+    page = np.where(letters() > 0, white, 0.1)
+    np.testing.assert_array_equal(Denoiser(effort="quick", random_state=0).denoise_image(page), page)
+
+
+PURE_WHITE = pytest.param(1.0, marks=pytest.mark.xfail(reason="dense strokes on pure white are taken for noise"))
+
+
+@pytest.mark.parametrize("white", [240 / 255, PURE_WHITE])
+def test_a_drawing_with_noise_loses_some_of_it(white):
+    page = np.where(letters() > 0, white, 0.1)
+    noisy = np.round(255 * np.clip(page + 0.05 * np.random.default_rng(0).standard_normal(page.shape), 0, 1)) / 255
+    found = Denoiser(effort="quick", random_state=0).denoise_image(noisy)
+    assert np.mean(np.square(found - page)) < 0.7 * np.mean(np.square(noisy - page))

@@ -1,0 +1,183 @@
+"""One signal alone: its noise along time, channels, pieces, hum and baseline."""
+
+import numpy as np
+import pytest
+
+from preimage import Denoiser, progress
+from preimage.denoising import signals, without_baseline, without_mains
+from preimage.exceptions import NoiseLevelWarning
+from preimage.statistics.noise_level.along_time import noise_along_time
+
+RATE = 360
+N = 20 * RATE
+
+
+def beats(n=N, rate=RATE):
+    """Sharp pulses of a rate that drifts."""
+    turn = np.cumsum(1.2 + 0.1 * np.sin(np.arange(n) / 900)) / rate
+    phase = np.angle(np.exp(2j * np.pi * turn))
+    return np.exp(-0.5 * (phase / 0.1) ** 2) + 0.3 * np.exp(-0.5 * ((phase - 1.5) / 0.4) ** 2)
+
+
+def white(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def mse(found, clean):
+    return float(np.mean(np.square(found - clean)))
+
+
+# The noise
+
+
+@pytest.mark.parametrize("sigma", [0.02, 0.1, 0.5])
+def test_the_level_of_constant_noise_is_found(sigma):
+    track = noise_along_time(beats() + sigma * white(N))
+    assert track.is_constant
+    # 0.2 N/64 flat frames of 48 coefficients tell σ² to √(2/1000) = 4 %, σ to 2 %; signal may hide in 2 %
+    assert abs(track.sigma / sigma - 1) < 4 * 0.02
+
+
+@pytest.mark.parametrize("clean", [beats(8 * N), np.zeros(8 * N)])
+def test_noise_that_grows_is_followed(clean):
+    gain = np.linspace(0.1, 0.4, len(clean))
+    track = noise_along_time(clean + gain * white(len(clean)))
+    assert not track.is_constant
+    found = np.sqrt(track.variance(0, len(clean)))
+    middle = slice(len(clean) // 10, -len(clean) // 10)
+    # a segment has 25 flat frames of 48 coefficients: 3 % in σ; 8 segments, four standard errors
+    assert np.abs(found / gain - 1)[middle].max() < 0.2
+
+
+def test_a_signal_of_one_band_is_not_taken_for_noise():
+    """Hiss between a quarter and a half of the highest frequency fills some bands, and leaves the others to noise."""
+    spectrum = np.fft.rfft(white(N, seed=1))
+    spectrum[: len(spectrum) // 2] = 0
+    spectrum[3 * len(spectrum) // 4 :] = 0
+    hiss = np.fft.irfft(spectrum, N)
+    assert noise_along_time(hiss + 0.05 * white(N)).sigma < 0.06 < 0.2 * hiss.std()
+
+
+# The estimate
+
+
+def test_channels_that_share_a_signal_are_better_together():
+    clean = np.stack([beats(), -0.5 * beats()], axis=1)
+    noisy = clean + [0.2, 0.1] * white(N, 2)
+    denoiser = Denoiser(effort="quick", random_state=0)
+    together = denoiser.denoise_signal(noisy)
+    np.testing.assert_allclose(denoiser.noise_along_time_.sigmas, [0.2, 0.1], rtol=0.08)
+    alone = np.stack([denoiser.denoise_signal(channel) for channel in noisy.T], axis=1)
+    for channel in range(2):
+        assert mse(together[:, channel], clean[:, channel]) < 0.8 * mse(alone[:, channel], clean[:, channel])
+
+
+def test_a_channel_without_noise_stays_as_it_is():
+    noisy = np.stack([beats() + 0.2 * white(N), np.zeros(N)], axis=1)
+    found = Denoiser(effort="quick", random_state=0).denoise_signal(noisy)
+    np.testing.assert_array_equal(found[:, 1], 0)
+    assert mse(found[:, 0], beats()) < 0.1 * 0.04
+
+
+def test_noise_that_changes_is_removed_where_it_is():
+    clean = beats(4 * N)
+    gain = np.linspace(0.05, 0.4, len(clean))
+    noisy = clean + gain * white(len(clean))
+    found = Denoiser(effort="quick", random_state=0).denoise_signal(noisy)
+    given = Denoiser(effort="quick", noise=float(np.sqrt(np.mean(gain**2))), random_state=0).denoise_signal(noisy)
+    assert mse(found, clean) < mse(given, clean)
+    quarter = slice(0, N)
+    assert mse(found[quarter], clean[quarter]) < 0.5 * mse(given[quarter], clean[quarter])
+
+
+def test_the_risk_is_the_error():
+    clean = beats()
+    denoiser = Denoiser(effort="quick", random_state=0)
+    error = mse(denoiser.denoise_signal(clean + 0.2 * white(N)), clean)
+    # the chance of Stein's estimate is about 2σ²√(1/N), the bias of σ² a few per cent of σ²
+    assert abs(denoiser.risk_ - error) < 0.04 * (4 * 2 / np.sqrt(N) + 4 * 0.04)
+
+
+def test_white_noise_loses_nearly_all_and_a_told_trifle_changes_little():
+    noise = white(N)
+    assert mse(Denoiser(effort="quick", random_state=0).denoise_signal(noise), 0) < 0.1
+    rough = np.cumsum(white(N)) % 1.0  # hard to predict: what is removed must not exceed the noise by much
+    found = Denoiser(effort="quick", noise=1e-3, random_state=0).denoise_signal(rough)
+    assert mse(found, rough) < 4e-6
+
+
+def test_a_long_recording_in_pieces_is_answered_as_the_whole(monkeypatch):
+    clean, length = beats(), {"quick": (128,)}
+    noisy = clean + 0.2 * white(N)
+    monkeypatch.setattr(signals, "LENGTHS", length)
+    monkeypatch.setattr(signals, "LONG", length["quick"])
+    whole = Denoiser(effort="quick", random_state=0).denoise_signal(noisy)
+    monkeypatch.setattr(signals, "SHORT", N // 3)
+    monkeypatch.setattr(signals, "PIECE", N // 3 + 1)
+    monkeypatch.setattr(signals, "SAMPLED", N // 4)
+    seen = []
+    with progress.listen(lambda stage, done, total: seen.append((stage, done / total))):
+        pieces = Denoiser(effort="quick", random_state=0).denoise_signal(noisy)
+    assert mse(pieces, whole) < 0.02 * mse(whole, noisy)
+    assert mse(pieces, clean) < 1.1 * mse(whole, clean)
+    for stage in ("patches", "pieces"):
+        done = [share for name, share in seen if name == stage]
+        assert done == sorted(done)
+        assert done[-1] == 1
+        assert len(done) > 4
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_the_scale_and_the_offset_of_a_signal_do_not_matter(scale):
+    noisy = beats() + 0.2 * white(N)
+    found, other = (Denoiser(effort="quick", random_state=0).denoise_signal(y) for y in (noisy, scale * (noisy + 3)))
+    np.testing.assert_allclose(other / scale - 3, found, atol=1e-3)
+
+
+def test_single_precision_stays():
+    noisy = (beats() + 0.2 * white(N)).astype(np.float32)
+    found = Denoiser(effort="quick", random_state=0).denoise_signal(noisy)
+    assert found.dtype == np.float32
+
+
+def test_a_level_that_the_signal_contradicts_is_warned_of():
+    with pytest.warns(NoiseLevelWarning, match="shows noise of 0.0"):
+        Denoiser(effort="quick", noise=0.5, random_state=0).denoise_signal(beats() + 0.05 * white(N))
+    with pytest.warns(NoiseLevelWarning, match="9 samples cannot be estimated"):
+        assert np.all(Denoiser().denoise_signal(np.arange(9.0)) == np.arange(9.0))
+
+
+# Hum and baseline
+
+
+@pytest.mark.parametrize("frequency", [49.93, 50.0, 50.08])
+def test_hum_and_its_harmonics_are_removed_at_their_own_frequency(frequency):
+    time = np.arange(N) / RATE
+    hum = 0.5 * np.sin(2 * np.pi * frequency * time + 1) + 0.2 * np.sin(6 * np.pi * frequency * time)
+    clean = beats()
+    found = without_mains(np.stack([clean + hum, clean], axis=1), RATE, 50)
+    assert mse(found[:, 0], clean) < 1e-3 * np.mean(hum**2)
+    assert mse(found[:, 1], clean) < 1e-4 * np.mean(clean**2)
+
+
+def test_hum_that_grows_is_followed():
+    time = np.arange(N) / RATE
+    hum = np.linspace(0.2, 1, N) * np.sin(2 * np.pi * 60 * time)
+    assert mse(without_mains(beats() + hum, RATE, 60), beats()) < 0.01 * np.mean(hum**2)
+
+
+def test_a_slow_baseline_is_removed_and_the_beats_stay():
+    time = np.arange(N) / RATE
+    wander = 2 * np.sin(2 * np.pi * 0.2 * time) + 0.5
+    flat, found = (without_baseline(signal, RATE) for signal in (beats(), beats() + wander))
+    assert mse(found, flat) < 0.01 * np.var(wander)
+    assert mse(flat, beats() - np.median(beats())) < 0.1 * np.var(beats())
+
+
+def test_settings_of_hum_and_baseline_are_checked():
+    with pytest.raises(ValueError, match="half the rate, 40"):
+        without_mains(np.zeros(1000), 80, 50)
+    with pytest.raises(ValueError, match="too few to tell hum"):
+        without_mains(np.zeros(100), 1000, 50)
+    with pytest.raises(ValueError, match="positive number of samples per second"):
+        without_baseline(np.zeros(100), 0)

@@ -1,0 +1,103 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from preimage import Denoiser, KernelPCA
+from preimage.denoising.tables import ColumnUnits, column_noise
+from preimage.exceptions import NoiseLevelWarning
+from preimage.noise import ColumnNoise
+
+
+def table(n=400, d=12, q=3, seed=0):
+    """Columns in very different units that follow a few hidden numbers, and their noise: 0.4 of each deviation."""
+    rng = np.random.default_rng(seed)
+    clean = (rng.standard_normal((n, q)) @ rng.standard_normal((q, d))) * 10.0 ** rng.integers(-4, 5, d)
+    sigma = 0.4 * clean.std(axis=0)
+    return clean, sigma, clean + sigma * rng.standard_normal((n, d))
+
+
+def series(n=800, seed=0):
+    """Smooth records with noise of different shares."""
+    rng, t = np.random.default_rng(seed), np.arange(n) / n
+    clean = np.column_stack([np.sin(9 * t), 100 * np.cos(7 * t), 1e3 * t**2, np.sin(5 * t) ** 2])
+    sigma = np.array([0.1, 0.2, 0.3, 0.5]) * clean.std(axis=0)
+    return clean, sigma, clean + sigma * rng.standard_normal(clean.shape)
+
+
+def test_the_noise_of_columns_is_found_whatever_their_units():
+    _, sigma, noisy = table()
+    np.testing.assert_allclose(column_noise(noisy), sigma, rtol=0.15)
+
+
+def test_series_tell_a_noise_of_every_column():
+    _, sigma, noisy = series()
+    np.testing.assert_allclose(column_noise(noisy), sigma, rtol=4 * 1.7 / np.sqrt(2 * 800))
+
+
+def test_columns_that_say_nothing_about_each_other_are_left_alone():
+    X = np.random.default_rng(0).standard_normal((300, 6))
+    with pytest.warns(NoiseLevelWarning, match="no column says anything about another"):
+        denoiser = Denoiser(random_state=0).fit(X)
+    np.testing.assert_array_equal(denoiser.transform(X), X)
+
+
+@pytest.mark.parametrize("make", [table, series])
+def test_no_column_comes_back_worse_and_units_do_not_matter(make):
+    clean, sigma, noisy = make()
+    denoiser = Denoiser(random_state=0).fit(noisy)
+    before, after = (np.sqrt(np.mean(np.square(rows - clean), axis=0)) for rows in (noisy, denoiser.transform(noisy)))
+    assert np.all(after <= 1.02 * before)
+    assert after.mean() < before.mean()
+    factors = 2.0 ** np.arange(-5, len(sigma) - 5)
+    other = Denoiser(random_state=0).fit(noisy * factors)
+    np.testing.assert_allclose(other.transform(noisy * factors) / factors, denoiser.transform(noisy), rtol=1e-3)
+
+
+def test_a_given_noise_per_column_is_used_and_told():
+    clean, sigma, noisy = table()
+    frame = pd.DataFrame(noisy, columns=[f"c{j}" for j in range(noisy.shape[1])])
+    denoiser = Denoiser(noise=sigma, random_state=0).fit(frame)
+    assert denoiser.noise_ == ColumnNoise(tuple(sigma))
+    column = denoiser.summary_["c3"]
+    assert column.cleaned
+    actual = np.sqrt(np.mean(np.square(denoiser.transform(frame)[:, 3] - clean[:, 3])))
+    np.testing.assert_allclose(column.remaining, actual, rtol=0.25)
+    with pytest.raises(ValueError, match="12 of them for 12 columns"):
+        Denoiser(noise=[1.0, 2.0]).fit(frame)
+
+
+def test_time_and_constants_are_left_alone():
+    _, _, noisy = series()
+    X = np.column_stack([np.arange(800) * 0.004, noisy, np.full(800, 7.0)])
+    denoiser = Denoiser(random_state=0).fit(X)
+    cleaned = denoiser.transform(X)
+    np.testing.assert_array_equal(cleaned[:, [0, -1]], X[:, [0, -1]])
+    assert [column.cleaned for column in denoiser.summary_.values()] == [False, True, True, True, True, False]
+
+
+def test_an_outlier_is_not_spread_over_its_row():
+    _, sigma, noisy = table()
+    spoiled = noisy.copy()
+    spoiled[5, 2] += 1000 * sigma[2]
+    whole, hurt = (Denoiser(noise=sigma, random_state=0).fit(rows).transform(rows) for rows in (noisy, spoiled))
+    others = np.delete(np.arange(12), 2)
+    moved = np.abs(hurt - whole)[5, others] / sigma[others]
+    assert moved.max() < 10
+
+
+def test_units_of_equal_noise_keep_the_mean_variance():
+    _, sigma, noisy = table()
+    units = ColumnUnits.of(noisy, sigma)
+    np.testing.assert_allclose(sigma / units.scale, units.sigma)
+    np.testing.assert_allclose(np.sqrt(np.mean(np.square(sigma / noisy.std(axis=0)))), units.sigma)
+
+
+def test_answers_in_input_space_obey_set_output():
+    frame = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 3)), columns=list("abc"), index=range(5, 35))
+    model = KernelPCA(4, random_state=0).fit(frame).set_output(transform="pandas")
+    gappy = frame.mask(frame > 1)
+    for found in (model.denoise(frame), model.impute(gappy), model.inverse_transform(model.transform(frame))):
+        assert list(found.columns) == list("abc")
+        np.testing.assert_array_equal(found.index, frame.index)
+    plain = KernelPCA(4, random_state=0).fit(frame.to_numpy())
+    np.testing.assert_allclose(model.denoise(frame).to_numpy(), plain.denoise(frame.to_numpy()))

@@ -1,0 +1,183 @@
+"""The inverse of any embedding: values against the formulas, planted maps, and what other packages embed."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import spearmanr
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.manifold import TSNE, Isomap
+from sklearn.neighbors import KNeighborsRegressor
+
+from preimage import Decoder, Invertible, decoding, load
+from preimage.datasets import load_digits, s_curve
+from preimage.decoding import Distances, Known, Mean, Neighbours, fit_learned, left_out_errors
+from preimage.kernels import Gaussian
+
+METHODS = ("learned", "neighbors", "distances")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X = load_digits().X
+    return X[np.random.default_rng(0).permutation(len(X))[:400]]  # the writers come one after the other
+
+
+@pytest.fixture(scope="module")
+def pairs(digits):
+    return PCA(6, svd_solver="full").fit_transform(digits), digits
+
+
+def planted(n=200, seed=0):
+    """Codes in the plane and rows that are a smooth function of them."""
+    Z = np.random.default_rng(seed).uniform(-1, 1, (n, 2))
+    return Z, np.column_stack([Z, np.sin(2 * Z[:, 0]), Z[:, 0] * Z[:, 1]])
+
+
+def test_a_smooth_map_is_found():
+    Z, X = planted()
+    new, truth = planted(100, seed=1)
+    inside = np.abs(new).max(axis=1) < 0.9
+    found = Decoder("learned").fit(Z, X).predict(new)
+    assert np.abs(found - truth)[inside].max() < 1e-2
+
+
+def test_the_regression_is_kernel_ridge_regression(pairs):
+    Z, X = pairs
+    found = Decoder("learned", kernel=Gaussian(2.0)).fit(Z, X)
+    oracle = KernelRidge(alpha=found.map_.ridge, kernel="rbf", gamma=1 / 8).fit(Z, X - X.mean(axis=0))
+    np.testing.assert_allclose(found.predict(Z[:50] + 0.1), X.mean(axis=0) + oracle.predict(Z[:50] + 0.1), atol=1e-6)
+
+
+def test_left_out_errors_are_those_of_fits_without_the_row(pairs):
+    Z, X = pairs[0][:60], pairs[1][:60]
+    found = fit_learned(Known(Z, X), Gaussian(2.0), np.random.default_rng(0))
+    unit = found.ridge  # the diagonal of a Gaussian is 1
+    for row in (0, 17, 59):
+        others = np.arange(60) != row
+        mean = X.mean(axis=0)
+        oracle = KernelRidge(alpha=unit, kernel="rbf", gamma=1 / 8).fit(Z[others], X[others] - mean)
+        gap = oracle.predict(Z[[row]])[0] + mean - X[row]
+        assert left_out_errors(found)[row] == pytest.approx(np.mean(gap**2), rel=1e-4)
+
+
+def test_neighbours_are_averaged_and_counted_without_the_row_itself(pairs):
+    Z, X = pairs
+    found = Neighbours.fit(Known(Z, X))
+    oracle = KNeighborsRegressor(found.count).fit(Z, X)
+    np.testing.assert_allclose(found.values(Z[:20] + 0.01), oracle.predict(Z[:20] + 0.01), atol=1e-12)
+    others = np.arange(len(Z)) != 3
+    gap = KNeighborsRegressor(found.count).fit(Z[others], X[others]).predict(Z[[3]])[0] - X[3]
+    assert left_out_errors(found)[3] == pytest.approx(np.mean(gap**2))
+
+
+def test_distances_find_rows_that_are_scaled_and_rotated_codes():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((150, 3))
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    found = Distances.fit(Known(Z, 5 * Z @ turn + 2))
+    np.testing.assert_allclose(found.values(Z[:10] * 0.9), 5 * (0.9 * Z[:10]) @ turn + 2, atol=1e-6)
+    assert left_out_errors(found).max() < 1e-10
+
+
+def test_the_method_with_the_least_left_out_error_is_taken(pairs):
+    errors = {method: Decoder(method).fit(*pairs).error_ for method in METHODS}
+    assert Decoder().fit(*pairs).error_ <= decoding.TIE * min(errors.values())
+
+
+def test_the_mean_of_two_maps_has_the_left_out_error_of_their_mean(pairs):
+    Z, X = pairs
+    first, second = (Decoder(method, kernel=Gaussian(2.0)).fit(Z, X).map_ for method in METHODS[:2])
+    both = Mean(first, second)
+    np.testing.assert_allclose(both.values(Z[:5]), (first.values(Z[:5]) + second.values(Z[:5])) / 2)
+    bound = (left_out_errors(first) + left_out_errors(second)) / 2  # by convexity
+    assert np.all(left_out_errors(both) <= bound + 1e-15)
+
+
+def test_left_out_errors_tell_the_error_of_new_rows(pairs):
+    Z, X = pairs
+    for method in METHODS:
+        fitted = Decoder(method).fit(Z[:300], X[:300])
+        new = np.square(fitted.predict(Z[300:]) - X[300:]).mean(axis=1)
+        assert abs(new.mean() - fitted.error_) < 4 * new.std() / np.sqrt(len(new))
+
+
+def test_sparse_rows_give_the_same_answers(pairs):
+    Z, X = pairs
+    for method in METHODS:
+        dense, sparse = (Decoder(method, kernel=Gaussian(2.0)).fit(Z, rows) for rows in (X, sp.csr_matrix(X)))
+        np.testing.assert_allclose(sparse.predict(Z[:30]), dense.predict(Z[:30]), atol=1e-7)
+
+
+def test_errors_of_many_columns_are_unbiased_estimates(pairs):
+    Z, X = pairs
+    wide = np.hstack([X] * 12)  # 768 columns, of which random combinations are looked at
+    assert Decoder("neighbors").fit(Z, wide).error_ == pytest.approx(Decoder("neighbors").fit(Z, X).error_, rel=0.1)
+
+
+def test_pairs_beyond_those_learned_from_show_the_error_as_well(pairs, monkeypatch):
+    Z, X = pairs
+    monkeypatch.setattr(decoding, "LANDMARKS", 100)
+    monkeypatch.setattr(decoding, "ENOUGH", 300)
+    found = Decoder("learned", kernel=Gaussian(2.0), random_state=0).fit(Z, X)
+    assert len(found.map_.landmarks) == 100
+    unseen = np.random.default_rng(np.random.RandomState(0).randint(2**31)).permutation(400)[300:]
+    np.testing.assert_allclose(
+        left_out_errors(found.map_)[unseen], np.square(found.predict(Z) - X).mean(axis=1)[unseen]
+    )
+
+
+def test_uncertainty_ranks_errors_and_grows_with_the_distance(pairs):
+    Z, X = pairs
+    fitted = Decoder().fit(Z[:300], X[:300])
+    errors = np.square(fitted.predict(Z[300:]) - X[300:]).mean(axis=1)
+    assert spearmanr(fitted.uncertainty(Z[300:]), errors)[0] > 0.4
+    assert fitted.uncertainty(Z[:300]).mean() == pytest.approx(1, abs=0.3)
+    ray = np.outer([10, 100, 1000], np.eye(6)[0])
+    far = fitted.uncertainty(ray)
+    assert far[1] / far[0] == pytest.approx(10, rel=0.3) and far[2] / far[1] == pytest.approx(10, rel=0.05)
+
+
+def test_a_decoder_is_saved_and_answers_as_before(pairs, tmp_path):
+    for method in METHODS:
+        fitted = Decoder(method).fit(pairs[0][:80], pairs[1][:80])
+        fitted.save(tmp_path / "decoder.npz")
+        again = load(tmp_path / "decoder.npz")
+        np.testing.assert_array_equal(again.predict(pairs[0][80:90]), fitted.predict(pairs[0][80:90]))
+        np.testing.assert_array_equal(again.uncertainty(pairs[0][80:90]), fitted.uncertainty(pairs[0][80:90]))
+
+
+def test_what_makes_no_sense_is_refused(pairs):
+    Z, X = pairs
+    with pytest.raises(ValueError, match="method must be one of auto, learned, neighbors, distances"):
+        Decoder("knn").fit(Z, X)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        Decoder().fit(Z[:-1], X)
+    with pytest.raises(ValueError, match="needs the training inputs"):
+        Decoder(kernel="precomputed").fit(Z, X)
+    with pytest.raises(ValueError, match="expecting 6 features"):
+        Decoder("neighbors").fit(Z, X).predict(Z[:, :2])
+
+
+@pytest.mark.parametrize("embedding", [Isomap(n_components=2), TSNE(perplexity=15, random_state=0)], ids=type)
+def test_an_embedding_gets_an_inverse_whether_it_is_fitted_or_not(embedding):
+    X = s_curve(150, random_state=0).X
+    unfitted = Invertible(embedding, decoder=Decoder("neighbors"))
+    Z = unfitted.fit_transform(X)
+    assert not hasattr(embedding, "embedding_")
+    fitted = Invertible(clone(embedding).fit(X), decoder=Decoder("neighbors")).fit(X)
+    np.testing.assert_allclose(fitted.codes_, Z)
+    np.testing.assert_allclose(fitted.inverse_transform(Z), unfitted.inverse_transform(Z))
+    spread = np.sqrt(X.var(axis=0).sum())
+    assert np.linalg.norm(fitted.inverse_transform(Z) - X, axis=1).mean() < 0.35 * spread
+
+
+def test_only_embeddings_with_a_transform_take_new_rows():
+    X = s_curve(100, random_state=0).X
+    flat = Invertible(Isomap(n_components=2)).fit(X)
+    np.testing.assert_allclose(flat.transform(X[:5]), flat.embedding_model_.transform(X[:5]))
+    with pytest.raises(AttributeError, match="has no attribute 'transform'"):
+        Invertible(TSNE()).transform
+    with pytest.raises(ValueError, match="holds the codes of 100 rows, and X has 50"):
+        Invertible(TSNE(perplexity=10, random_state=0).fit(X)).fit(X[:50])

@@ -1,0 +1,210 @@
+"""Programs against the estimators that they describe, and ONNX against numpy, on every supported combination."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+from preimage import Decoder, Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor, export
+from preimage.estimators.inverse import prepared
+from preimage.exceptions import NotExpressible
+from preimage.export.onnx_file import onnx_model
+from preimage.export.program import Program, Symbol, loop
+from preimage.features import Nystrom, RandomFourier
+from preimage.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, RationalQuadratic, Sigmoid
+from preimage.preimages import Conformal, Distance, FixedPoint, Learned, Nearest, OneStep, Wiener, method_for
+from preimage.reduced import Selected
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+BATCHES = (1, 7, 1000)
+PRECISIONS = {np.float64: 1e-9, np.float32: 1e-4}
+
+
+def _rows(n, seed):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, 3)) @ np.random.default_rng(9).standard_normal((3, 6)) / 2 + rng.normal(
+        0, 0.2, (n, 6)
+    )
+
+
+ROWS, NEW = _rows(80, 0), _rows(1000, 1)
+KERNELS = {
+    "gaussian": Gaussian(2.0),
+    "polynomial": Polynomial(gamma=0.1, coef0=1.0, degree=3),
+    "linear": Linear(),
+    "sigmoid": Sigmoid(gamma=0.05, coef0=0.1),
+    "matern-1/2": Matern(2.0, nu=0.5),
+    "matern-3/2": Matern(2.0, nu=1.5),
+    "matern-5/2": Matern(2.0, nu=2.5),
+    "rational-quadratic": RationalQuadratic(2.0, alpha=0.7),
+    "sum": Gaussian(2.0) + 0.3 * Linear(),
+    "product": Gaussian(3.0) * Matern(2.0, nu=2.5),
+}
+METHODS = [Learned(), Conformal(), Wiener(), OneStep(), FixedPoint(), FixedPoint(memory=0), Nearest()]
+
+
+def run_onnx(program, X):
+    model = onnx_model(program, X.dtype)
+    onnx.checker.check_model(model, full_check=True)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    return [session.run(None, {name: X[:count]})[0] for count in BATCHES if count <= len(X)]
+
+
+def magnified(model, method):
+    """Σ|w| of the regression behind a method: rounding of its kernel values, each at most 1, is magnified by it."""
+    if not isinstance(model, KernelPCA) or method not in ("denoise", "inverse_transform"):
+        return 1.0
+    task = "denoise" if method == "denoise" else "decode"
+    found = prepared(model, method_for(model.preimage, model.kernel_, task))
+    return np.abs(getattr(found, "weights", np.ones(1))).sum(axis=0).max()
+
+
+def check(model, method, X, expected, accuracy=1e-9):
+    """The program answers as the estimator does, in both precisions, and ONNX as the program for every batch."""
+    size = np.abs(expected).max()
+    for dtype, bound in PRECISIONS.items():
+        bound = max(bound, 16 * np.finfo(dtype).eps * magnified(model, method) / size)
+        program, rows = export.to_program(model, method, dtype), X.astype(dtype)
+        found = export.evaluate(program, rows)
+        assert np.abs(found - expected).max() <= max(bound, accuracy) * size
+        for answer in run_onnx(program, rows):
+            assert answer.dtype == found.dtype and answer.shape == (len(answer), *found.shape[1:])
+            assert np.abs(answer - found[: len(answer)]).max() <= bound * size
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.IndefiniteKernelWarning")
+def test_codes_and_scores(kernel):
+    model = KernelPCA(3, kernel=kernel).fit(ROWS)
+    check(model, "transform", NEW, model.transform(NEW))
+    check(model, "score_samples", NEW, model.score_samples(NEW))
+
+
+@pytest.mark.parametrize("approximation", [Nystrom(ROWS[::4]), RandomFourier(200)], ids=["landmarks", "Fourier"])
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Matern(3.0, nu=1.5)], ids=["gaussian", "matern"])
+def test_models_on_features(approximation, kernel):
+    model = KernelPCA(3, kernel=kernel, approximation=approximation, random_state=0).fit(ROWS)
+    check(model, "transform", NEW, model.transform(NEW))
+    check(model, "score_samples", NEW, model.score_samples(NEW))
+    check(model, "denoise", NEW, model.denoise(NEW))
+    codes = model.transform(NEW)
+    check(model, "inverse_transform", codes, model.inverse_transform(codes))
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "polynomial", "rational-quadratic", "product"])
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.ConvergenceWarning")
+def test_preimages(kernel, method):
+    kernel = KERNELS[kernel]
+    if isinstance(method, OneStep) and not hasattr(kernel, "log_slope"):
+        pytest.skip("OneStep needs a kernel of the distance with an inverse")
+    if method == FixedPoint(memory=0) and kernel.argument == "inner":
+        pytest.skip("these steps are so short that in single precision rounding hides their progress early")
+    model = KernelPCA(3, kernel=kernel, preimage=method).fit(ROWS)
+    rows = NEW[:60] if isinstance(method, FixedPoint) else NEW
+    reached = np.ones(len(rows), dtype=bool)
+    if isinstance(method, FixedPoint):  # rows that fail are started again by the estimator alone
+        found = model.find_preimages(rows)
+        reached = found.converged & (found.steps < method.max_iter)
+    check(model, "denoise", rows[reached], model.denoise(rows[reached]))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_codes_are_decoded(method):
+    model = KernelPCA(3, kernel=Gaussian(2.0), preimage=method).fit(ROWS)
+    codes = model.transform(NEW[:60])
+    iterated = isinstance(method, FixedPoint)  # the program starts elsewhere, and stops within the tolerance of a step
+    check(model, "inverse_transform", codes, model.inverse_transform(codes), accuracy=1e-2 if iterated else 1e-9)
+
+
+def test_clusters():
+    model = KernelKMeans(3, kernel=Gaussian(2.0), random_state=0).fit(ROWS)
+    check(model, "transform", NEW, model.transform(NEW))
+    program = export.to_program(model, "predict")
+    np.testing.assert_array_equal(export.evaluate(program, NEW), model.predict(NEW))
+    np.testing.assert_array_equal(run_onnx(program, NEW)[-1], model.predict(NEW))
+
+
+@pytest.mark.parametrize("activation", ["sine", "relu"])
+def test_invertible_kernel_pca(activation):
+    model = InvertibleKernelPCA(3, activation=activation, n_features=60, random_state=0).fit(ROWS)
+    codes = model.transform(NEW)
+    check(model, "transform", NEW, codes)
+    for method, X in (("denoise", NEW), ("inverse_transform", codes)):
+        answer = getattr(model, method)(X)
+        program = export.to_program(model, method)
+        np.testing.assert_allclose(export.evaluate(program, X), answer, atol=1e-9 * np.abs(answer).max())
+        np.testing.assert_allclose(run_onnx(program, X)[-1], answer, atol=1e-9 * np.abs(answer).max())
+
+
+def test_decoder_monitor_and_denoiser():
+    decoder = Decoder("learned").fit(ROWS[:, :2], ROWS)
+    check(decoder, "predict", NEW[:, :2], decoder.predict(NEW[:, :2]))
+    monitor = Monitor(KernelPCA(3, kernel=Gaussian(3.0)), alpha=0.05).fit(ROWS)
+    check(monitor, "statistics", NEW, np.column_stack(monitor.statistics(NEW)))
+    check(monitor, "score_samples", NEW, monitor.score_samples(NEW))
+    denoiser = Denoiser(examples="clean", noise=0.5, n_landmarks=30, random_state=0).fit(ROWS)
+    assert denoiser.stack_.levels
+    check(denoiser, "transform", NEW, denoiser.transform(NEW), accuracy=1e-4)  # it computes in single precision
+
+
+def test_what_cannot_be_expressed_is_refused_with_what_can():
+    model = KernelPCA(3, kernel=Laplacian(0.1), preimage="learned").fit(ROWS)
+    with pytest.raises(NotExpressible, match="Kernels of the distance"):
+        export.to_program(model)
+    model = KernelPCA(3, kernel=Gaussian(2.0), preimage=Distance()).fit(ROWS)
+    with pytest.raises(NotExpressible, match=r"Distance\(\) cannot be exported; Learned\(\), Conformal\(\)"):
+        export.to_program(model, "denoise")
+    with pytest.raises(NotExpressible, match=r"KernelPCA.impute cannot be exported; transform, score_samples"):
+        export.to_program(model, "impute")
+    with pytest.raises(NotExpressible, match="PCA cannot be exported; KernelPCA, KernelKMeans"):
+        export.to_program(PCA(2).fit(ROWS))
+    with pytest.raises(NotExpressible, match="random features have no points"):
+        rf = KernelPCA(3, kernel=Gaussian(2.0), approximation=RandomFourier(50), preimage="nearest").fit(ROWS)
+        export.to_program(rf, "denoise")
+    with pytest.raises(NotExpressible, match="lags or a memory"):
+        export.to_program(Monitor("linear", lags=1, alpha=0.05, random_state=0).fit(ROWS), "statistics")
+    with pytest.raises(NotExpressible, match="only the regression of a Decoder"):
+        export.to_program(Decoder("distances").fit(ROWS[:, :2], ROWS), "predict")
+
+
+def test_files_are_small_and_tell_what_they_are(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 64))
+    model = KernelPCA(10, kernel=Gaussian(8.0), preimage=FixedPoint()).fit(X).compress(100, method=Selected())
+    small = (
+        KernelPCA(10, kernel=Gaussian(8.0), preimage=Learned(n_landmarks=100)).fit(X).compress(100, method=Selected())
+    )
+    cases = [(model, "transform", None), (model, "score_samples", None), (model, "denoise", None)]
+    for number, (fitted, method, dtype) in enumerate([*cases, (small, "denoise", np.float32)]):
+        path = tmp_path / f"{number}.onnx"
+        export.to_onnx(fitted, path, method, dtype)
+        assert path.stat().st_size < 100_000
+        props = {prop.key: prop.value for prop in onnx.load(path).metadata_props}
+        assert props["model"] == "KernelPCA" and props["method"] == method and props["rows"] == "64"
+
+
+def test_formulas_are_recorded_and_loops_stop_when_all_rows_have():
+    X = Symbol.input("X")
+
+    def halve(Z, going):
+        return np.where(going[:, None], Z / 2.0, Z), going & ((Z * Z).sum(axis=1) > 4.0)
+
+    program = Program("halve", X, loop(halve, (X, (X * X).sum(axis=1) > 1.0), 50)[0], 1)
+    starts = np.array([[0.5], [3.0], [100.0]])
+    expected = [[0.5], [0.75], [100.0 / 2**7]]
+    np.testing.assert_allclose(export.evaluate(program, starts), expected)
+    np.testing.assert_allclose(run_onnx(program, starts)[0], expected[:1])
+    assert "loop" in str(program)
+
+
+def test_the_arc_tangent_of_doubles_is_exact_in_every_quadrant():
+    angles = np.linspace(-np.pi, np.pi, 401)[1:]
+    rows = np.column_stack([np.sin(angles), np.cos(angles)]) * np.linspace(0.1, 9, 400)[:, None]
+    X = Symbol.input("X")
+    program = Program("angle", X, np.arctan2(X[:, 0:1], X[:, 1:2]), 2)
+    model = onnx_model(program)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, {"X": rows})[0][:, 0], angles, atol=1e-14)

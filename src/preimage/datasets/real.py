@@ -190,6 +190,11 @@ class _Source:
         )
 
 
+def is_present(file: str) -> bool:
+    """Whether a data file lies in one of the folders that loaders search, so that nothing need be downloaded."""
+    return any((folder / file).is_file() for folder in _folders())
+
+
 def _folders() -> Iterator[Path]:
     """Folders that may hold data files, in the order of search."""
     if own := os.environ.get("PREIMAGE_DATA"):

@@ -39,7 +39,8 @@ def open_app(file: Path | None, port: int | None, no_browser: bool) -> None:
         address = f"http://{HOST}:{number}/{token}/"
         _end_on_signals()
         with application(token, number, file) as guarded:
-            settings = uvicorn.Config(guarded, log_level="warning", lifespan="off", ws="none", server_header=False)
+            settings = uvicorn.Config(guarded, log_level="critical", lifespan="off", ws="none", server_header=False)
+            settings.timeout_graceful_shutdown = 1  # second for open connections
             server = uvicorn.Server(settings)
             click.echo(f"{address}\nCtrl-C ends the app.")
             if not no_browser:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from preimage import KernelPCA, load, progress
 from preimage.app import limits
+from preimage.app.catalogue import KERNELS
 from preimage.app.limits import Refused
 from preimage.app.sources import Dataset, is_model, read_dataset
 from preimage.exceptions import ConvergenceWarning, silenced
@@ -19,8 +21,6 @@ from preimage.kernels import Kernel, as_kernel
 from preimage.kernels.scales import resolve, spread_rows
 from preimage.preimages import Learned, as_preimage_method
 
-KERNELS = ("gaussian", "laplacian", "exponential", "matern", "rational_quadratic", "polynomial", "linear", "cosine")
-METHODS = ("learned", "fixed_point", "distance", "gradient", "conformal", "convex", "nearest")
 EXACT, LANDMARKS = 3000, 600  # the most rows of an exact model, and the landmarks of another
 QUICK = Learned(n_landmarks=500)  # a regression that is ready within seconds
 REFERENCES = 2000  # rows to which the distance of a decoded point is measured
@@ -105,7 +105,7 @@ def explore(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Expl
         "components": model.n_components_,
         "shares": [float(share) for share in model.explained_variance_ratio_],
         "deviations": [float(deviation) for deviation in deviations],
-        "kernel": repr(model.kernel_),
+        "kernel": re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.4g}", repr(model.kernel_)),
         "classes": None if labels is None else int(labels.max()) + 1,
         "files": list(pictured),
         "pictured": min(PICTURED, model.n_components_),

@@ -16,6 +16,7 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 
 from preimage import __version__
 from preimage.app import limits
+from preimage.app.catalogue import KERNELS, METHODS, listed
 from preimage.app.guard import Guard
 from preimage.app.jobs import GONE, Jobs
 from preimage.app.limits import Refused
@@ -70,9 +71,6 @@ def _serve_page(server: FastAPI, uploads: Uploads, given: str | None) -> None:
 
     @server.get("/api/start")
     def start() -> dict[str, Any]:
-        from preimage.app.explore import KERNELS, METHODS
-        from preimage.app.sources import listed
-
         return {
             "version": __version__,
             "datasets": listed(),

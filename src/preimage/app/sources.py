@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from preimage import datasets, io
 from preimage.app import limits
+from preimage.app.catalogue import PROVIDED
 from preimage.app.limits import Refused
 from preimage.io.models.archive import HEADER
 
@@ -62,21 +63,6 @@ class Dataset:
         }
 
 
-@dataclass(frozen=True)
-class Provided:
-    """A dataset of the library: its title, what makes it, and the file it needs."""
-
-    title: str
-    load: Callable[[], Dataset]
-    file: str = ""
-    tags: frozenset[str] = field(default_factory=frozenset)
-
-    @property
-    def present(self) -> bool:
-        """Whether it can be had without a network."""
-        return not self.file or datasets.is_present(self.file)
-
-
 def _digits() -> Dataset:
     found = datasets.load_digits()
     return Dataset(found.X, "digits", found.y, found.shape)
@@ -108,37 +94,27 @@ def _eleven_gaussians() -> Dataset:
     return Dataset(found.X, "eleven Gaussians", found.labels)
 
 
-PICTURES = frozenset({"pictures"})
-SOURCES = {
-    "digits": Provided("Digits, 8 × 8", _digits, tags=PICTURES),
-    "usps": Provided("USPS digits, 16 × 16", _usps, "usps.npz", PICTURES),
-    "heartbeats": Provided("Heartbeats", _heartbeats, "mitbih_100_beats.npz"),
-    "half_circle": Provided("Half circle", lambda: _curve("half circle", datasets.half_circle, 400)),
-    "square": Provided("Square", lambda: _curve("square", datasets.square, 600)),
-    "three_clusters": Provided("Three clusters", _three_clusters),
-    "parabola": Provided("Parabola", lambda: _curve("parabola", datasets.parabola, 300)),
-    "s_curve": Provided("S curve in space", lambda: _curve("S curve", datasets.s_curve, 2000)),
-    "eleven_gaussians": Provided("Eleven Gaussians in ten dimensions", _eleven_gaussians),
+LOADERS: dict[str, Callable[[], Dataset]] = {
+    "digits": _digits,
+    "usps": _usps,
+    "heartbeats": _heartbeats,
+    "half_circle": lambda: _curve("half circle", datasets.half_circle, 400),
+    "square": lambda: _curve("square", datasets.square, 600),
+    "three_clusters": _three_clusters,
+    "parabola": lambda: _curve("parabola", datasets.parabola, 300),
+    "s_curve": lambda: _curve("S curve", datasets.s_curve, 2000),
+    "eleven_gaussians": _eleven_gaussians,
 }
-
-
-def listed() -> list[dict[str, Any]]:
-    """The datasets that are here."""
-    return [
-        {"id": name, "title": source.title, "pictures": "pictures" in source.tags}
-        for name, source in SOURCES.items()
-        if source.present
-    ]
 
 
 def read_dataset(request: dict[str, Any], *, gaps: bool = False) -> Dataset:
     """The dataset that a request names: one of ours, or the file that the server has put into ``path``."""
     if request.get("path"):
         return _of_file(Path(request["path"]), str(request["name"]), gaps)
-    source = SOURCES.get(str(request.get("source")))
-    if source is None or not source.present:
-        raise Refused(404, f"There is no dataset called {request.get('source')!r:.60}.")
-    return source.load()
+    name = str(request.get("source"))
+    if name not in PROVIDED or not PROVIDED[name].present:
+        raise Refused(404, f"There is no dataset called {name!r:.60}.")
+    return LOADERS[name]()
 
 
 def _of_file(path: Path, name: str, gaps: bool) -> Dataset:

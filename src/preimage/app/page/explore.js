@@ -92,7 +92,7 @@ async function ready(job) {
 function fillAxes(same) {
   const pair = same ? [$("axis-x").value, $("axis-y").value] : [0, Math.min(1, model.result.components - 1)];
   ["axis-x", "axis-y"].forEach((id, number) => {
-    const options = model.result.shares.map((share, k) => element("option", { value: k, textContent: `component ${k + 1} (${(100 * share).toFixed(1)} %)` }));
+    const options = model.result.shares.map((share, k) => element("option", { value: k, textContent: `${k + 1} (${(100 * share).toFixed(1)} %)` }));
     $(id).replaceChildren(...options);
     $(id).value = pair[number];
   });

@@ -9,6 +9,7 @@ import * as novelty from "./novelty.js";
 
 const pages = { explore, denoise, compare, gaps, novelty };
 const tabs = [...document.querySelectorAll('[role="tab"]')];
+const PREFIX = "#page-"; // which is the id of no element, so that nothing scrolls
 const THEMES = ["system", "light", "dark"];
 
 function select(name, focus = false) {
@@ -19,7 +20,7 @@ function select(name, focus = false) {
     if (chosen && focus) tab.focus();
     document.getElementById(tab.getAttribute("aria-controls")).hidden = !chosen;
   }
-  history.replaceState(null, "", `#${name}`);
+  history.replaceState(null, "", PREFIX + name);
   if (ready) {
     pages[name].opened?.();
     pages[name].redraw();
@@ -27,7 +28,11 @@ function select(name, focus = false) {
 }
 
 let ready = false;
-const current = () => (pages[location.hash.slice(1)] ? location.hash.slice(1) : "explore");
+function current() {
+  const name = location.hash.slice(PREFIX.length);
+  return pages[name] ? name : "explore";
+}
+
 
 for (const tab of tabs) tab.addEventListener("click", () => select(tab.getAttribute("aria-controls")));
 document.querySelector('[role="tablist"]').addEventListener("keydown", (event) => {

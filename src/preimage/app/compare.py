@@ -51,7 +51,7 @@ def compare(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None
             entries.append(_entry(method, values, sigma))
     entries.sort(key=lambda entry: entry["risk"])
     view = _view(values, [entry.pop("answer") for entry in entries], data.form, folder)
-    return {"entries": entries, "sigma": sigma, "view": view}, None
+    return {"entries": entries, "sigma": sigma, "resolution": _resolution(values.size, sigma), "view": view}, None
 
 
 def _input(request: dict[str, Any]) -> tuple[np.ndarray, Data, float]:
@@ -95,6 +95,11 @@ def _entry(method: Method, values: np.ndarray, sigma: float) -> dict[str, Any]:
         "seconds": seconds,
         "answer": answer,
     }
+
+
+def _resolution(count: int, sigma: float) -> float:
+    """Risks below this cannot be told from 0: the standard deviation of the mean of so many squares of the noise."""
+    return sigma**2 * float(np.sqrt(2 / count))
 
 
 def stein(function: Callable[[np.ndarray], np.ndarray], values: np.ndarray, answer: np.ndarray, sigma: float) -> float:

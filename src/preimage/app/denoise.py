@@ -13,6 +13,7 @@ from preimage import io, progress
 from preimage.app import limits
 from preimage.app.limits import Refused
 from preimage.app.pictures import save_grey, save_picture
+from preimage.app.sources import open_file
 from preimage.cli.cleaning import Cleaning
 from preimage.cli.lines import denoising
 from preimage.denoising import small_patches
@@ -61,7 +62,7 @@ def read_noisy(request: dict[str, Any]) -> Data:
     """The file of a request, if it is not too large."""
     if not request.get("path"):
         raise Refused(400, "Choose a picture, a signal or a table first.")
-    data = io.read(request["path"])
+    data = open_file(Path(request["path"]), str(request["name"]))
     n, d = data.shape
     if n * d > (limits.PIXELS if data.form.alone == "image" else limits.NUMBERS):
         raise Refused(413, f"{request['name']} holds {n * d} numbers, more than the app takes: use the command line.")

@@ -14,9 +14,11 @@ from preimage import datasets, io
 from preimage.app import limits
 from preimage.app.catalogue import PROVIDED
 from preimage.app.limits import Refused
+from preimage.io import Data
 from preimage.io.models.archive import HEADER
 
 SEED = 0
+ARCHIVES = (".npz", ".xlsx")  # formats that are zip files
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,8 @@ class Dataset:
     name : str
     labels : array of int or None
         A class of every row, by which pages colour it.
+    label : str
+        What a class is.
     shape : tuple of int or None
         What a row is: an image of this shape, (length,) a signal, None a list of numbers.
     columns : tuple of str
@@ -38,6 +42,7 @@ class Dataset:
     X: np.ndarray
     name: str
     labels: np.ndarray | None = None
+    label: str = ""
     shape: tuple[int, ...] | None = None
     columns: tuple[str, ...] = ()
 
@@ -56,6 +61,7 @@ class Dataset:
             "rows": len(self.X),
             "columns": self.X.shape[1],
             "names": list(names[:1000]),
+            "label": self.label,
             "kind": self.kind,
             "shape": self.shape,
             "low": float(self.X.min()),
@@ -65,12 +71,12 @@ class Dataset:
 
 def _digits() -> Dataset:
     found = datasets.load_digits()
-    return Dataset(found.X, "digits", found.y, found.shape)
+    return Dataset(found.X, "digits", found.y, "digit", found.shape)
 
 
 def _usps() -> Dataset:
     found = datasets.load_usps().train
-    return Dataset(np.asarray(found.X, dtype=float), "USPS digits", found.y, found.shape)
+    return Dataset(np.asarray(found.X, dtype=float), "USPS digits", found.y, "digit", found.shape)
 
 
 def _heartbeats() -> Dataset:
@@ -81,17 +87,17 @@ def _heartbeats() -> Dataset:
 def _curve(name: str, made: Callable[..., datasets.Curve], count: int) -> Dataset:
     found = made(count, random_state=SEED)
     bands = np.digitize(found.position, np.quantile(found.position, np.arange(1, 8) / 8))
-    return Dataset(found.X, name, bands)
+    return Dataset(found.X, name, bands, "position")
 
 
 def _three_clusters() -> Dataset:
     found = datasets.three_clusters(random_state=SEED)
-    return Dataset(found.X, "three clusters", found.labels)
+    return Dataset(found.X, "three clusters", found.labels, "cluster")
 
 
 def _eleven_gaussians() -> Dataset:
     found = datasets.eleven_gaussians(random_state=SEED).train
-    return Dataset(found.X, "eleven Gaussians", found.labels)
+    return Dataset(found.X, "eleven Gaussians", found.labels, "cluster")
 
 
 LOADERS: dict[str, Callable[[], Dataset]] = {
@@ -118,7 +124,7 @@ def read_dataset(request: dict[str, Any], *, gaps: bool = False) -> Dataset:
 
 
 def _of_file(path: Path, name: str, gaps: bool) -> Dataset:
-    data = io.read(path)
+    data = open_file(path, name)
     n, d = data.shape
     if n > limits.ROWS or n * d > limits.NUMBERS:
         raise Refused(413, f"{name} has {n} rows of {d} numbers, more than the app takes: use the command line.")
@@ -126,6 +132,16 @@ def _of_file(path: Path, name: str, gaps: bool) -> Dataset:
         raise Refused(400, f"{name} has {n} row{'s' * (n > 1)}: choose a table, an array or several pictures.")
     X = np.asarray(data.whole(gaps=gaps), dtype=float)
     return Dataset(X, name, shape=data.form.shape, columns=data.form.columns or ())
+
+
+def open_file(path: Path, name: str) -> Data:
+    """The rows of a file; archives that unfold to more than the app takes are refused before they are read."""
+    if path.suffix.lower() in ARCHIVES and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as file:
+            size = sum(member.file_size for member in file.infolist())
+        if size > 8 * limits.NUMBERS:
+            raise Refused(413, f"{name} unfolds to {size // limits.MEBIBYTE} MB, more than the app takes.")
+    return io.read(path)
 
 
 def is_model(path: Path) -> bool:

@@ -47,7 +47,7 @@ function told({ noise, remaining, removed, view }) {
   const psnr = view.kind === "image" && remaining > 0 ? `about ${(-10 * Math.log10(remaining)).toFixed(1)} dB PSNR` : "root mean square, by Stein's formula";
   return facts([
     ["Noise σ", noise.sigma === null ? noise.law : short(noise.sigma), noise.interval ? `95 % interval ${short(noise.interval[0])} to ${short(noise.interval[1])}` : noise.sigma === null ? "" : "as given"],
-    error === null ? null : ["Estimated error", short(error), psnr],
+    error === null ? null : ["Estimated error", error > 0 ? short(error) : "too small to tell", psnr],
     ["Removed", short(removed), "root mean square"],
   ]);
 }
@@ -64,7 +64,7 @@ async function view(job) {
   if (shown.kind === "images") return ["Before", "After"].flatMap((title, k) => [element("h3", { textContent: title }), imageGrid([before, after][k], shown.shape, shown.count, title)]);
   const lines = lineGrid(before, after, shown.names, shown.length);
   const removed = before.map((value, at) => value - after[at]);
-  const rest = lineGrid(removed, removed, shown.names.slice(0, 1), shown.length);
+  const rest = lineGrid(removed, removed, shown.names.slice(0, 1), shown.length, "what was removed");
   draw = () => [lines, rest].forEach((grid) => grid.draw());
   return [lines.holder, element("h3", { textContent: "Residual" }), rest.holder];
 }

@@ -1,7 +1,8 @@
 // Explore: the plane of codes, the pre-image under the pointer, sliders, walks, and pictures of components.
 
 import { Desk, file, request } from "./api.js";
-import { COLORS, SHAPES, drawContours, drawRow, element, marker, planeScale, short } from "./draw.js";
+import { labelled, showComponents } from "./components.js";
+import { COLORS, SHAPES, drawRow, element, marker, planeScale, short } from "./draw.js";
 import { Picker } from "./picker.js";
 import { Scatter } from "./scatter.js";
 
@@ -85,7 +86,7 @@ async function ready(job) {
   $("explore-more").hidden = false;
   $("strip").replaceChildren();
   showWalkButton();
-  showComponents();
+  showComponents(model);
   choosePair();
 }
 
@@ -178,7 +179,7 @@ async function showNearest() {
     const values = await request(`api/jobs/${used.job.id}/row`, { json: { number: row }, as: "floats" });
     if (used !== model) return;
     drawRow($("nearest"), values, model.result.data, model.points);
-    $("nearest-words").textContent = `Row ${row + 1} of ${plot.rows}${model.labels ? `, class ${model.labels[row]}` : ""}`;
+    $("nearest-words").textContent = `Row ${row + 1} of ${plot.rows}${model.labels ? `, ${model.result.data.label} ${model.labels[row]}` : ""}`;
   } catch (error) {
     desk.fail(error);
   }
@@ -195,7 +196,7 @@ function drawLegend() {
     marker(context, SHAPES[label], 12, 12, 8);
     return element("span", {}, canvas, String(label));
   });
-  $("legend").replaceChildren(...entries);
+  $("legend").replaceChildren(`${model.result.data.label}:`, ...entries);
 }
 
 // A click on a dot sets the start of a walk, the next one its end.
@@ -216,16 +217,11 @@ function setEnd(number, code) {
 const showWalkButton = () => ($("walk").disabled = !(plot.ends[0] && plot.ends[1]));
 
 async function walk() {
-  const [from, to] = plot.ends, { data, components } = model.result;
+  const [from, to] = plot.ends, { data } = model.result;
   const codes = Array.from({ length: STEPS }, (_, k) => from.map((value, axis) => value + ((to[axis] - value) * k) / (STEPS - 1)));
   try {
     const answer = await decode(codes), d = answer.length / STEPS - 1;
-    const pictures = codes.map((_, k) => {
-      const canvas = element("canvas", { width: 72, height: 72 });
-      canvas.setAttribute("role", "img");
-      canvas.setAttribute("aria-label", `Step ${k + 1} of ${STEPS}`);
-      return canvas;
-    });
+    const pictures = codes.map((_, k) => labelled(`Step ${k + 1} of ${STEPS}`));
     $("strip").replaceChildren(...pictures);
     pictures.forEach((canvas, k) => drawRow(canvas, answer.subarray(k * (d + 1), k * (d + 1) + d), data, model.points));
   } catch (error) {
@@ -233,47 +229,10 @@ async function walk() {
   }
 }
 
-function showComponents() {
-  const { result } = model, { data } = result;
-  const plane = data.kind === "plane";
-  $("components-words").textContent = plane
-    ? `Each component is a function of the point: contour lines of the first ${result.pictured}. Kernel: ${result.kernel}.`
-    : `Pre-images two standard deviations below and above the mean along each axis. Kernel: ${result.kernel}.`;
-  const figures = Array.from({ length: result.pictured }, (_, k) => (plane ? contourFigure(k) : axisFigure(k)));
-  $("component-pictures").replaceChildren(...figures.map(({ figure }) => figure));
-  for (const { draw } of figures) draw();
-}
-
-function contourFigure(k) {
-  const { grid } = model.result, canvas = labelled(`Contour lines of component ${k + 1}`), cells = grid.side ** 2;
-  const figure = element("figure", {}, canvas, element("figcaption", { textContent: caption(k) }));
-  return { figure, draw: () => drawContours(canvas, model.contours.subarray(k * cells, (k + 1) * cells), grid.side, grid, model.points.values, model.labels) };
-}
-
-function axisFigure(k) {
-  const { data, pictured } = model.result, d = data.columns;
-  const pair = ["below", "above"].map((side) => labelled(`Component ${k + 1}, ${side} the mean`));
-  const figure = element("figure", {}, element("div", { className: "pair" }, ...pair), element("figcaption", { textContent: caption(k) }));
-  const draw = () => pair.forEach((canvas, side) => {
-    const at = (side ? k : k + pictured) * d;
-    drawRow(canvas, model.axes.subarray(at, at + d), data);
-  });
-  return { figure, draw };
-}
-
-const caption = (k) => `Component ${k + 1}: ${(100 * model.result.shares[k]).toFixed(1)} % of the variance`;
-
-function labelled(text) {
-  const canvas = element("canvas", { width: 72, height: 72 });
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", text);
-  return canvas;
-}
-
 // Drawn anew where the theme or the size of the page has changed.
 export function redraw() {
   if (!model) return;
   plot.draw();
-  if (model.result.data.kind !== "image") showComponents();
+  if (model.result.data.kind !== "image") showComponents(model);
   decodeSoon();
 }

@@ -58,13 +58,13 @@ export function imageGrid(values, shape, count, title) {
   return element("div", { className: "strip" }, ...canvases);
 }
 
-export function lineGrid(before, after, names, length) {
+export function lineGrid(before, after, names, length, words = "thin grey before, thick blue after") {
   const canvases = names.map((name) => canvasFor(`${name}, before and after`, "wide"));
   const draw = () => canvases.forEach((canvas, k) => {
     const lines = [before, after].map((values) => values.subarray(k * length, (k + 1) * length));
     drawLines(canvas, lines, { styles: [{ stroke: color("soft"), thickness: 1 }, { stroke: color("accent"), thickness: 2 }], zero: true });
   });
-  const blocks = names.flatMap((name, k) => [element("p", { className: "hint", textContent: `${name}: thin grey before, thick blue after` }), canvases[k]]);
+  const blocks = names.flatMap((name, k) => [element("p", { className: "hint", textContent: `${name}: ${words}` }), canvases[k]]);
   return { holder: element("div", {}, ...blocks), draw };
 }
 

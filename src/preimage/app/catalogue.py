@@ -7,6 +7,10 @@ from typing import Any
 
 KERNELS = ("gaussian", "laplacian", "exponential", "matern", "rational_quadratic", "polynomial", "linear", "cosine")
 METHODS = ("learned", "fixed_point", "distance", "gradient", "conformal", "convex", "nearest")
+ENDINGS = (  # of the files that preimage.io reads
+    *(".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet", ".xlsx"),
+    *(".wav", ".flac", ".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"),
+)
 
 
 @dataclass(frozen=True)

@@ -37,11 +37,11 @@ def open_app(file: Path | None, port: int | None, no_browser: bool) -> None:
     with _listening(port) as listener, suppress(KeyboardInterrupt):
         token, number = secrets.token_urlsafe(16), listener.getsockname()[1]
         address = f"http://{HOST}:{number}/{token}/"
-        _end_on_signals()
         with application(token, number, file) as guarded:
             settings = uvicorn.Config(guarded, log_level="critical", lifespan="off", ws="none", server_header=False)
             settings.timeout_graceful_shutdown = 1  # second for open connections
             server = uvicorn.Server(settings)
+            _end_on_signals(server)
             click.echo(f"{address}\nCtrl-C ends the app.")
             if not no_browser:
                 _open_when_ready(server, address)
@@ -59,6 +59,7 @@ def _listening(port: int | None) -> socket.socket:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, number))
+            listener.listen(128)  # so that whoever reads the address may call at once
             return listener
         except OSError as error:
             listener.close()
@@ -66,11 +67,11 @@ def _listening(port: int | None) -> socket.socket:
     raise click.ClickException(f"port {port} cannot be used ({reason}): choose another, or leave out --port.")
 
 
-def _end_on_signals() -> None:
+def _end_on_signals(server: Any) -> None:
     """End in order, so that the temporary folder is removed, also when the terminal is closed."""
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda *_: sys.exit(0))
+    if hasattr(signal, "SIGHUP"):  # uvicorn takes care of SIGINT and SIGTERM itself, and raises them again afterwards
+        signal.signal(signal.SIGHUP, lambda *_: setattr(server, "should_exit", True))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
 
 def _open_when_ready(server: Any, address: str) -> None:

@@ -191,7 +191,10 @@ def _shaped(data: Dataset, shape: Sequence[int] | None) -> Dataset:
 
 
 def _checked_codes(codes: Sequence[Sequence[float]], q: int) -> np.ndarray:
-    found = np.asarray(codes, dtype=float)
+    try:
+        found = np.asarray(codes, dtype=float)
+    except (TypeError, ValueError):
+        found = np.empty(0)
     if found.ndim != 2 or found.shape[1] != q or len(found) > limits.CODES or not np.isfinite(found).all():
         raise Refused(400, f"Codes are at most {limits.CODES} rows of {q} finite numbers.")
     return found

@@ -55,7 +55,7 @@ def explained(error: Exception) -> str:
         return "This needs more memory than the app may take: use fewer rows, or the command line."
     if isinstance(error, Refused):
         return str(error)
-    return hidden_paths(sentence(error).replace("; --debug shows where.", "."))
+    return hidden_paths(sentence(error).replace("; --debug shows where.", ".").rstrip(".") + ".")
 
 
 def hidden_paths(text: str) -> str:

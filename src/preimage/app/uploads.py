@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from preimage.app import limits
+from preimage.app.catalogue import ENDINGS
 from preimage.app.limits import Refused
 
 WORDS = "tables (.csv, .tsv, .txt, .parquet, .xlsx), arrays (.npy, .npz), pictures, sound (.wav, .flac) and model files"
@@ -105,10 +106,8 @@ class Uploads:
 
 
 def _checked_name(name: str) -> str:
-    from preimage.io import FORMATS  # slow to import
-
     ending = Path(name).suffix.lower()
-    if ending not in FORMATS:
+    if ending not in ENDINGS:
         raise Refused(415, f"{_safe(name)} has an ending that is not known here: the app reads {WORDS}.")
     return _safe(name)
 

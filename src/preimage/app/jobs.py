@@ -18,7 +18,7 @@ GONE = "This result is no longer kept: start it again."
 
 
 @dataclass
-class Job:
+class PageJob:
     """One piece of work: ``state`` is waiting, running, done, failed or cancelled."""
 
     key: str
@@ -60,7 +60,7 @@ class Jobs:
     """All jobs, the oldest first. A few run at a time; a model that was asked for stays in its worker."""
 
     def __init__(self, folder: Path):
-        self._folder, self._jobs = folder, dict[str, Job]()
+        self._folder, self._jobs = folder, dict[str, PageJob]()
         self._idle: list[Worker] = []
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(limits.RUNNING, "job")
@@ -69,23 +69,23 @@ class Jobs:
         """Have a worker ready for the first job."""
         self._threads.submit(lambda: self._put_back(Worker()))
 
-    def submit(self, kind: str, request: dict[str, Any]) -> Job:
+    def submit(self, kind: str, request: dict[str, Any]) -> PageJob:
         """Begin a job, or queue it."""
         with self._lock:
             if sum(job.state == "waiting" for job in self._jobs.values()) >= limits.WAITING:
                 raise Refused(429, "Too much work is waiting: cancel something, or wait for it.")
             key = secrets.token_hex(8)
-            job = self._jobs[key] = Job(key, kind, request, self._folder / key)
+            job = self._jobs[key] = PageJob(key, kind, request, self._folder / key)
             self._forget_oldest()
         self._threads.submit(self._run, job)
         return job
 
-    def __getitem__(self, key: str) -> Job:
+    def __getitem__(self, key: str) -> PageJob:
         if key not in self._jobs:
             raise Refused(404, GONE)
         return self._jobs[key]
 
-    def cancel(self, key: str) -> Job:
+    def cancel(self, key: str) -> PageJob:
         """End a job that waits or runs, and let go of the model of one that is done."""
         job = self[key]
         with self._lock:
@@ -117,7 +117,7 @@ class Jobs:
                 if worker is not None:
                     worker.stop()
 
-    def _run(self, job: Job) -> None:
+    def _run(self, job: PageJob) -> None:
         try:
             worker = self._take()
             with self._lock:
@@ -130,7 +130,7 @@ class Jobs:
         except Exception as error:
             self._fail(job, str(error) if isinstance(error, TaskFailed) else f"The work could not be done: {error}.")
 
-    def _finish(self, job: Job, result: dict[str, Any]) -> None:
+    def _finish(self, job: PageJob, result: dict[str, Any]) -> None:
         with self._lock:
             if job.state == "cancelled":
                 return
@@ -142,7 +142,7 @@ class Jobs:
         else:
             self._release(job)
 
-    def _fail(self, job: Job, sentence: str) -> None:
+    def _fail(self, job: PageJob, sentence: str) -> None:
         with self._lock:
             if job.state != "cancelled":
                 job.state, job.error = "failed", sentence
@@ -155,7 +155,7 @@ class Jobs:
                     return worker
         return Worker()
 
-    def _release(self, job: Job) -> None:
+    def _release(self, job: PageJob) -> None:
         with self._lock:
             worker, job.worker = job.worker, None
         if worker is not None:

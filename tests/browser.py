@@ -54,3 +54,32 @@ def _look(browser, path, width, scheme):
     seen = Seen(**page.evaluate(MEASURE), requests=requests, complaints=complaints)
     context.close()
     return seen
+
+
+@contextmanager
+def chromium_of_app():
+    """A function (address, width, scheme) → a page of a running app, whose ``complaints`` and ``requests`` grow."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium on the path")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        try:
+            yield lambda address, width=1280, scheme="light": _visit(browser, address, width, scheme)
+        finally:
+            browser.close()
+
+
+def _visit(browser, address, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=False)
+    page = context.new_page()
+    page.set_default_timeout(200_000)
+    page.complaints, page.requests = [], []
+    page.on("request", lambda request: page.requests.append(request.url))
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]")
+    return page

@@ -25,7 +25,11 @@ export async function start(options) {
   const before = await desk.resume();
   if (before) restore(before);
   else if (options.given) picker.adopt(options.given);
-  else fit();
+}
+
+// The first model is fitted when the page is first looked at.
+export function opened() {
+  if (!model && !desk.job) fit();
 }
 
 const fill = (select, names) => select.replaceChildren(...names.map((name) => element("option", { value: name, textContent: name.replaceAll("_", " ") })));

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from preimage import KernelPCA, load, progress
 from preimage.app import limits
@@ -18,6 +17,7 @@ from preimage.app.limits import Refused
 from preimage.app.sources import Dataset, is_model, read_dataset
 from preimage.exceptions import ConvergenceWarning, silenced
 from preimage.kernels import Kernel, as_kernel
+from preimage.kernels.geometry import squared_distances
 from preimage.kernels.scales import resolve, spread_rows
 from preimage.preimages import Learned, as_preimage_method
 
@@ -39,8 +39,8 @@ class Explorer:
         Of the rows, whose columns were centred and divided by ``spread`` before.
     data : Dataset
     center, spread : arrays of shape (d,)
-    nearest : NearestNeighbors
-        Of some rows of the data.
+    references : array of shape (rows, d)
+        Some rows of the data, in the units of the model.
     spacing : float
         The median distance of one of these rows to its nearest other row.
     """
@@ -49,7 +49,7 @@ class Explorer:
     data: Dataset
     center: np.ndarray
     spread: np.ndarray
-    nearest: NearestNeighbors
+    references: np.ndarray
     spacing: float
     questions = ("decode", "row")
 
@@ -57,9 +57,10 @@ class Explorer:
     def of(cls, model: KernelPCA, data: Dataset, center: np.ndarray, spread: np.ndarray) -> Explorer:
         """With the spacing of the rows measured."""
         some = (spread_rows(data.X, REFERENCES) - center) / spread
-        nearest = NearestNeighbors(n_neighbors=1).fit(some)
-        spacing = float(np.median(nearest.kneighbors(n_neighbors=1)[0]))
-        return cls(model, data, center, spread, nearest, spacing or float(np.std(some)) or 1.0)
+        between = squared_distances(some, some)
+        np.fill_diagonal(between, np.inf)
+        spacing = float(np.sqrt(np.median(between.min(axis=1))))
+        return cls(model, data, center, spread, some, spacing or float(np.std(some)) or 1.0)
 
     def decode(self, codes: Sequence[Sequence[float]]) -> bytes:
         """Points for codes: for each, d numbers and the distance to the nearest row in units of ``spacing``."""
@@ -76,7 +77,7 @@ class Explorer:
         """Decoded points and their distances."""
         with silenced(ConvergenceWarning):
             found = np.asarray(self.model.inverse_transform(codes), dtype=float)
-        distances = self.nearest.kneighbors(found)[0][:, 0] / self.spacing
+        distances = np.sqrt(squared_distances(found, self.references).min(axis=1)) / self.spacing
         return found * self.spread + self.center, distances
 
     def codes(self) -> np.ndarray:

@@ -7,8 +7,11 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 from preimage import progress
 from preimage.app import compare, denoise, explore, gaps, novelty
@@ -29,10 +32,16 @@ TASKS: dict[str, Task] = {
 
 
 def answer(model: Any, name: str, request: dict[str, Any]) -> Any:
-    """What a model answers to a question that its class declares."""
+    """What a model answers to a question that its class declares; in one thread, as it takes milliseconds."""
     if name not in getattr(model, "questions", ()):
         raise Refused(400, "This model has no such answer.")
-    return getattr(model, name)(**request)
+    with _libraries().limit(limits=1):
+        return getattr(model, name)(**request)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 @contextmanager

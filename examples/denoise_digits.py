@@ -12,6 +12,7 @@ from preimage import Denoiser, KernelPCA
 from preimage.datasets import load_digits
 from preimage.kernels import Gaussian
 from preimage.noise import GaussianNoise
+from preimage.statistics.metrics import snr
 
 SIGMA = 0.3  # paper is 0, ink is 1
 
@@ -34,18 +35,13 @@ def main(picture=None):
     denoiser = Denoiser(geometry=(8, 8), random_state=0)
     alone = denoiser.fit_transform(noisy_only)[: len(noisy)]
 
-    print(f"noisy input            {snr(clean, noisy):6.2f} dB")
-    print(f"linear PCA             {snr(clean, linear):6.2f} dB")
-    print(f"kernel PCA             {snr(clean, denoised):6.2f} dB")
-    print(f"noisy digits only      {snr(clean, alone):6.2f} dB")
+    print(f"noisy input            {snr(clean, noisy).mean():6.2f} dB")
+    print(f"linear PCA             {snr(clean, linear).mean():6.2f} dB")
+    print(f"kernel PCA             {snr(clean, denoised).mean():6.2f} dB")
+    print(f"noisy digits only      {snr(clean, alone).mean():6.2f} dB")
     print(f"noise level found      {denoiser.noise_.sigma:6.3f}")
     if picture:
         draw({"clean": clean, "noisy": noisy, "linear PCA": linear, "kernel PCA": denoised}, picture)
-
-
-def snr(clean, denoised):
-    """Mean over rows of the signal-to-noise ratio in dB."""
-    return np.mean(10 * np.log10(np.square(clean).sum(axis=1) / np.square(clean - denoised).sum(axis=1)))
 
 
 def draw(groups, path):

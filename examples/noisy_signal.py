@@ -12,6 +12,7 @@ from scipy.signal import savgol_filter
 from preimage import Denoiser
 from preimage.noise import GaussianNoise
 from preimage.selection import select
+from preimage.statistics.metrics import snr
 
 WINDOW, RATE = 48, 100  # samples, and samples per second
 
@@ -51,10 +52,6 @@ def overlap(windows):
         sums[offset : offset + len(windows)] += windows[:, offset]
         counts[offset : offset + len(windows)] += 1
     return sums / counts
-
-
-def snr(clean, wave):
-    return 10 * np.log10(np.square(clean).sum() / np.square(clean - wave).sum())
 
 
 def draw(waves, path):

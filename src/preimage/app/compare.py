@@ -104,10 +104,9 @@ def _resolution(count: int, sigma: float) -> float:
 
 def stein(function: Callable[[np.ndarray], np.ndarray], values: np.ndarray, answer: np.ndarray, sigma: float) -> float:
     """Stein's risk of a function of the whole input, from one random probe."""
-    risk = Sure(sigma)
-    question = risk.ask(values[None], np.random.default_rng(0))
+    question = Sure(sigma).ask(values[None], np.random.default_rng(0))
     moved = function(question.rows[1])
-    return float(question.judge(np.stack([answer, moved]))[0])
+    return float(question.evaluate(np.stack([answer, moved]))[0])
 
 
 def _of_rows(rows: np.ndarray, shape: tuple[int, ...] | None, sigma: float) -> list[Method]:

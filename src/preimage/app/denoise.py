@@ -14,8 +14,8 @@ from preimage.app import limits
 from preimage.app.limits import Refused
 from preimage.app.pictures import save_grey, save_picture
 from preimage.app.sources import open_file
-from preimage.cli.cleaning import Cleaning
-from preimage.cli.lines import denoising
+from preimage.cli.denoise_run import DenoiseRun
+from preimage.cli.python_code import denoising
 from preimage.denoising import small_patches
 from preimage.exceptions import NoiseLevelWarning, silenced
 from preimage.io import Data, Reading
@@ -31,7 +31,7 @@ def denoise(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None
     """Clean a file; its cleaned copy and what the page draws lie in the folder."""
     progress.report("reading", 0)
     data = read_noisy(request)
-    cleaning = Cleaning(
+    run = DenoiseRun(
         data,
         None,
         noise=_given_noise(request.get("noise")),
@@ -42,18 +42,18 @@ def denoise(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None
         effort=_effort(request),
         seed=0,
     )
-    output = _written(cleaning, folder, str(request["name"]))
+    output = _written(run, folder, str(request["name"]))
     progress.report("pictures", 0)
-    facts = cleaning.facts()
+    facts = run.facts()
     return {
-        "words": cleaning.words(),
-        "noise": _noise(cleaning, data),
+        "words": run.words(),
+        "noise": _noise(run, data),
         "remaining": facts["remaining_error"],
         "removed": facts["removed"],
         "method": facts["method"],
-        "view": _view(cleaning, folder),
+        "view": _view(run, folder),
         "output": output,
-        "python": denoising(cleaning, Reading(), str(request["name"]), None),
+        "python": denoising(run, Reading(), str(request["name"]), None),
         "command": _command(request),
     }, None
 
@@ -84,12 +84,12 @@ def _given_noise(sigma: Any) -> Any:
     return GaussianNoise(float(sigma))
 
 
-def _written(cleaning: Cleaning, folder: Path, name: str) -> str:
+def _written(run: DenoiseRun, folder: Path, name: str) -> str:
     """The name of the file to download; a folder of pictures is packed into an archive."""
-    several = bool(cleaning.form.names)
+    several = bool(run.form.names)
     output = folder / ("cleaned" if several else f"cleaned-{name}")
-    with io.writing(output, cleaning.form) as write:
-        write(cleaning.blocks())
+    with io.writing(output, run.form) as write:
+        write(run.blocks())
     if several:
         shutil.make_archive(str(output), "zip", output)
         shutil.rmtree(output)
@@ -106,11 +106,11 @@ def _command(request: dict[str, Any]) -> str:
     return shlex.join(words)
 
 
-def _noise(cleaning: Cleaning, data: Data) -> dict[str, Any]:
+def _noise(run: DenoiseRun, data: Data) -> dict[str, Any]:
     """The law of the noise in words, its σ where it has one, and an interval of about 95 %."""
-    law = getattr(cleaning.model, "noise_", cleaning.noise)
+    law = getattr(run.model, "noise_", run.noise)
     sigma = float(getattr(law, "sigma", 0.0)) or None
-    level = estimated_level(data) if sigma and isinstance(cleaning.noise, str) else None
+    level = estimated_level(data) if sigma and isinstance(run.noise, str) else None
     if level is None or not level.sigma or sigma is None:
         return {"law": repr(law), "sigma": sigma, "interval": None, "doubt": ""}
     interval = [sigma * level.low / level.sigma, sigma * level.high / level.sigma]
@@ -134,9 +134,9 @@ def _of_patches(images: np.ndarray) -> NoiseLevel | None:
     return from_flat_patches(*small_patches(images)) if min(images.shape[1:-1]) >= 3 else None
 
 
-def _view(cleaning: Cleaning, folder: Path) -> dict[str, Any]:
+def _view(run: DenoiseRun, folder: Path) -> dict[str, Any]:
     """What the page draws: one picture, some pictures, or lines."""
-    before, after, form = np.array(cleaning.before), np.array(cleaning.after), cleaning.form
+    before, after, form = np.array(run.before), np.array(run.after), run.form
     if form.alone == "image":
         shape = form.shape or ()
         return _picture(before.reshape(shape), after.reshape(shape), folder)
@@ -146,7 +146,7 @@ def _view(cleaning: Cleaning, folder: Path) -> dict[str, Any]:
         return {"kind": "images", "shape": form.shape, "count": len(before)}
     if form.shape is not None:
         return _lines(before[:LINES], after[:LINES], [f"row {n + 1}" for n in range(LINES)], folder)
-    columns = np.sort(np.argsort(-cleaning.removed, kind="stable")[:LINES])
+    columns = np.sort(np.argsort(-run.removed, kind="stable")[:LINES])
     names = [form.columns[k] if form.columns else f"column {k + 1}" for k in columns]
     if form.alone == "signal":
         names = [f"channel {k + 1}" for k in columns] if len(columns) > 1 else ["signal"]

@@ -1,4 +1,4 @@
-"""Pages as a browser shows them, for the tests of the reports."""
+"""Pages as a browser shows them, for the tests of the reports and of the app."""
 
 import shutil
 from contextlib import contextmanager
@@ -31,6 +31,19 @@ class Seen:
 @contextmanager
 def chromium():
     """A function (path, width, scheme) → Seen; skips where there is no browser."""
+    with _launched() as browser:
+        yield lambda path, width, scheme="light": _look(browser, path, width, scheme)
+
+
+@contextmanager
+def chromium_of_app():
+    """A function (address, width, scheme) → a page of a running app, whose ``complaints`` and ``requests`` grow."""
+    with _launched() as browser:
+        yield lambda address, width=1280, scheme="light": _visit(browser, address, width, scheme)
+
+
+@contextmanager
+def _launched():
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     if CHROMIUM is None:
         pytest.skip("needs Chromium on the path")
@@ -39,7 +52,7 @@ def chromium():
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
         )
         try:
-            yield lambda path, width, scheme="light": _look(browser, path, width, scheme)
+            yield browser
         finally:
             browser.close()
 
@@ -56,24 +69,8 @@ def _look(browser, path, width, scheme):
     return seen
 
 
-@contextmanager
-def chromium_of_app():
-    """A function (address, width, scheme) → a page of a running app, whose ``complaints`` and ``requests`` grow."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium on the path")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
-        )
-        try:
-            yield lambda address, width=1280, scheme="light": _visit(browser, address, width, scheme)
-        finally:
-            browser.close()
-
-
 def _visit(browser, address, width, scheme):
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=False)
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.set_default_timeout(200_000)
     page.complaints, page.requests = [], []

@@ -1,24 +1,13 @@
 // Compare: one noisy input, every method, sorted by the error that is estimated to remain.
 
-import { Desk } from "./api.js";
 import { color, drawLines, element, short } from "./draw.js";
-import { Picker } from "./picker.js";
+import { jobForm } from "./picker.js";
 import { facts, file, imageGrid, picture } from "./results.js";
 
-const form = document.getElementById("compare-form"), holder = document.getElementById("compare-result");
-let desk, picker, redrawn = [];
+const holder = document.getElementById("compare-result");
+let redrawn = [];
 
-export async function start(options) {
-  desk = new Desk("compare", document.getElementById("compare-status"), show);
-  picker = new Picker(form.querySelector(".picker"), { datasets: options.datasets, largest: options.largest, words: "or drop a noisy picture, signal or table here", report: (error) => desk.fail(error) });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    holder.hidden = true;
-    desk.start({ ...picker.chosen });
-  });
-  const before = await desk.resume();
-  if (before) picker.restore(before);
-}
+export const start = (options) => jobForm("compare", options, "or drop a noisy picture, signal or table here", show);
 
 async function show(job) {
   const { entries, sigma, resolution, view } = job.result;

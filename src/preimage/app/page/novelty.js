@@ -1,23 +1,13 @@
 // Novelty: rows by their distance to the others' subspace, and the entries that explain it.
 
-import { Desk, file } from "./api.js";
+import { file } from "./api.js";
 import { drawRow, element, short } from "./draw.js";
-import { Picker } from "./picker.js";
+import { jobForm } from "./picker.js";
 
-const form = document.getElementById("novelty-form"), holder = document.getElementById("novelty-result");
-let desk, picker, draws = [];
+const holder = document.getElementById("novelty-result");
+let draws = [];
 
-export async function start(options) {
-  desk = new Desk("novelty", document.getElementById("novelty-status"), show);
-  picker = new Picker(form.querySelector(".picker"), { datasets: options.datasets, largest: options.largest, words: "or drop a table, an array or pictures here", report: (error) => desk.fail(error) });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    holder.hidden = true;
-    desk.start({ ...picker.chosen });
-  });
-  const before = await desk.resume();
-  if (before) picker.restore(before);
-}
+export const start = (options) => jobForm("novelty", options, "or drop a table, an array or pictures here", show);
 
 async function show(job) {
   const { rows, data } = job.result;

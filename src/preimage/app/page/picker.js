@@ -1,6 +1,6 @@
 // Where a dataset is chosen: one of the list, or a file or folder that is dropped or picked.
 
-import { Failure, upload } from "./api.js";
+import { Desk, Failure, upload } from "./api.js";
 import { element } from "./draw.js";
 
 const ACCEPTED = ".csv,.tsv,.txt,.parquet,.xlsx,.npy,.npz,.png,.jpg,.jpeg,.tif,.tiff,.bmp,.wav,.flac";
@@ -94,6 +94,19 @@ export class Picker extends EventTarget {
   sayName(name) {
     this.said.replaceChildren("Chosen: ", element("strong", { textContent: name }));
   }
+}
+
+// A page whose form starts a job on what was chosen; the last result is hidden meanwhile.
+export async function jobForm(kind, { datasets, largest }, words, show) {
+  const form = document.getElementById(`${kind}-form`), desk = new Desk(kind, document.getElementById(`${kind}-status`), show);
+  const picker = new Picker(form.querySelector(".picker"), { datasets, largest, words, report: (error) => desk.fail(error) });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    document.getElementById(`${kind}-result`).hidden = true;
+    desk.start({ ...picker.chosen });
+  });
+  const before = await desk.resume();
+  if (before) picker.restore(before);
 }
 
 function filesOf(entry) {

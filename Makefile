@@ -48,7 +48,7 @@ bench: $(READY)
 lock:
 	@test -x build/lock/bin/uv || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install -qq uv; }
 	@build/lock/bin/uv pip compile --quiet --universal --no-header --generate-hashes --no-emit-index-url \
-		--python-version 3.11 --extra dev $(ARGS) pyproject.toml --output-file requirements.lock
+		--python-version 3.11 --extra all --group dev $(ARGS) pyproject.toml --output-file requirements.lock
 	@! grep -n '://' requirements.lock
 
 $(READY): pyproject.toml papers/pyproject.toml requirements.lock

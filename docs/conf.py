@@ -1,6 +1,15 @@
 """How Sphinx builds the site: `make docs`. Nothing is fetched, and nothing on a page asks another machine."""
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import reference_pages
+
 from preimage import __version__
+
+reference_pages.write()
 
 project = "preimage"
 author = "the preimage developers"

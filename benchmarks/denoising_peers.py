@@ -71,7 +71,7 @@ class Task:
         if not self.blind:
             return float(np.square(denoise(self.noise(rows, rng)) - rows).mean())
         question = Sure(self.sigma).ask(rows, rng)
-        return float(question.judge(denoise(question.rows)).mean())
+        return float(question.evaluate(denoise(question.rows)).mean())
 
     def best(self, make: Callable[..., Denoise], settings) -> Denoise:
         """``make(rows, *setting)`` with the setting of least error, on all rows."""

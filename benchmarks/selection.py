@@ -47,14 +47,14 @@ class Witness(Sure):
     def ask(self, Y, rng):
         clean, question = np.array([self.truth[row.tobytes()] for row in Y]), super().ask(Y, rng)
 
-        def judge(answers):
-            rows, answers = question.judge(answers), answers[: len(Y)]
+        def evaluate(answers):
+            rows, answers = question.evaluate(answers), answers[: len(Y)]
             misfit = float(np.mean(np.square(answers - Y), dtype=float))
             exact = misfit + (self.true_sigma / self.sigma) ** 2 * (float(rows.mean()) - misfit)
             self.seen[float(rows.mean())] = float(np.mean(np.square(answers - clean), dtype=float)), exact
             return rows
 
-        return RiskQuery(question.rows, judge)
+        return RiskQuery(question.rows, evaluate)
 
 
 def choice():
@@ -66,21 +66,21 @@ def choice():
         protocol = load(name)
         full = protocol.noisy_trains[0] if name == "P5" else protocol.train
         X, clean = full[protocol.fit], protocol.train[protocol.val]
-        judges = full[protocol.val] if name == "P5" else protocol.noisy_val
-        level = noise_level(full if name == "P5" else judges, protocol.shape)
+        validation = full[protocol.val] if name == "P5" else protocol.noisy_val
+        level = noise_level(full if name == "P5" else validation, protocol.shape)
         for method, kernels, way in _methods(X):
             grid = {"kernel": kernels, "n_components": NUMBERS, "preimage": [way]}
-            table, true, exact = _judged(X, grid, judges, clean, level.sigma, protocol.noise.sigma)
+            table, true, exact = _evaluated(X, grid, validation, clean, level.sigma, protocol.noise.sigma)
             loss = [_on_test(table[k].params, full, protocol) for k in (int(np.argmin(true)), 0)]
             if (
-                len(judges) < MANY // 2
+                len(validation) < MANY // 2
             ):  # so few rows have a noise whose own energy is off by more than an error to be seen
-                rng, times = np.random.default_rng(78), -(-MANY // len(judges))
+                rng, times = np.random.default_rng(78), -(-MANY // len(validation))
                 more, again = (
                     np.concatenate([protocol.noise(clean, rng) for _ in range(times)]),
                     np.tile(clean, (times, 1)),
                 )
-                _, true, exact = _judged(X, grid, more, again, level.sigma, protocol.noise.sigma)
+                _, true, exact = _evaluated(X, grid, more, again, level.sigma, protocol.noise.sigma)
             errors = np.abs(exact / true - 1)
             report[f"{name} {method}"] = row = {
                 "sigma error": level.sigma / protocol.noise.sigma - 1,
@@ -106,11 +106,11 @@ def _methods(X):
     yield "distance", gaussians, Distance()
 
 
-def _judged(X, grid, judges, clean, sigma, true_sigma):
+def _evaluated(X, grid, validation, clean, sigma, true_sigma):
     """The table, the true error of every setting, and what Stein's estimate would be for the true σ."""
-    truth = {row.tobytes(): answer for row, answer in zip(judges, clean, strict=True)}
+    truth = {row.tobytes(): answer for row, answer in zip(validation, clean, strict=True)}
     witness = Witness(sigma, true_sigma, truth)
-    table = select(X, grid=grid, noisy=judges, risk=witness, keep=1, random_state=0).table
+    table = select(X, grid=grid, noisy=validation, risk=witness, keep=1, random_state=0).table
     return table, *np.array([witness.seen[candidate.risk] for candidate in table]).T
 
 

@@ -16,6 +16,7 @@ from preimage import Denoiser, KernelPCA, plot
 from preimage.datasets import load_digits
 from preimage.kernels import Gaussian
 from preimage.noise import GaussianNoise
+from preimage.statistics.metrics import snr
 
 images = load_digits().X[np.random.default_rng(0).permutation(1797)]
 train, clean = images[:1000], images[1000:1200]
@@ -44,16 +45,11 @@ alone = denoiser.fit_transform(noisy_only)[: len(noisy)]
 # %%
 # Mean signal-to-noise ratio over the digits.
 
-
-def snr(answer):
-    return np.mean(10 * np.log10(np.square(clean).sum(axis=1) / np.square(clean - answer).sum(axis=1)))
-
-
-print(f"noisy input            {snr(noisy):6.2f} dB")
-print(f"linear PCA             {snr(linear):6.2f} dB")
-print(f"kernel PCA             {snr(denoised):6.2f} dB")
-print(f"kernel PCA, distances  {snr(by_distance):6.2f} dB")
-print(f"noisy digits only      {snr(alone):6.2f} dB")
+print(f"noisy input            {snr(clean, noisy):6.2f} dB")
+print(f"linear PCA             {snr(clean, linear):6.2f} dB")
+print(f"kernel PCA             {snr(clean, denoised):6.2f} dB")
+print(f"kernel PCA, distances  {snr(clean, by_distance):6.2f} dB")
+print(f"noisy digits only      {snr(clean, alone):6.2f} dB")
 print(f"noise level found      {denoiser.noise_.sigma:6.3f}")
 
 groups = {"clean": clean, "noisy": noisy, "linear PCA": linear, "kernel PCA": denoised, "Denoiser": alone}

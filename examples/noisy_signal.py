@@ -16,6 +16,7 @@ from scipy.signal import savgol_filter
 from preimage import Denoiser, plot
 from preimage.noise import GaussianNoise
 from preimage.selection import select
+from preimage.statistics.metrics import snr
 
 WINDOW, RATE = 48, 100  # samples, and samples per second
 
@@ -56,16 +57,11 @@ denoised = overlap(found.best.denoise(windows))
 # %%
 # A Savitzky-Golay filter gets the width that is best on the clean signal.
 
-
-def snr(wave):
-    return 10 * np.log10(np.square(clean).sum() / np.square(clean - wave).sum())
-
-
-smooth = max((savgol_filter(noisy, width, 3) for width in range(5, 31, 2)), key=snr)
-print(f"noisy                               {snr(noisy):6.2f} dB")
-print(f"Savitzky-Golay, its best width      {snr(smooth):6.2f} dB")
-print(f"Denoiser                            {snr(alone):6.2f} dB")
-print(f"kernel PCA of windows               {snr(denoised):6.2f} dB")
+smooth = max((savgol_filter(noisy, width, 3) for width in range(5, 31, 2)), key=lambda wave: snr(clean, wave))
+print(f"noisy                               {snr(clean, noisy):6.2f} dB")
+print(f"Savitzky-Golay, its best width      {snr(clean, smooth):6.2f} dB")
+print(f"Denoiser                            {snr(clean, alone):6.2f} dB")
+print(f"kernel PCA of windows               {snr(clean, denoised):6.2f} dB")
 print(f"noise level found                   {found.noise.sigma:6.3f}")
 
 figure, ax = plt.subplots(figsize=(8, 2.6), layout="constrained")

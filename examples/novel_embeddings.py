@@ -26,7 +26,7 @@ ALPHA = 0.05
 
 
 def embedded(unknown):
-    """Embeddings to fit on, to set limits by and to judge, and which of the last show an unknown digit."""
+    """Embeddings for the fit, for the limits and for the test, and which of the last show an unknown digit."""
     digits, rng = load_digits(), np.random.default_rng(0)
     strange = np.isin(digits.y, unknown)
     known = rng.permutation(np.flatnonzero(~strange))

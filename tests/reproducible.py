@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from preimage import Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA
+from preimage import Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor
 from preimage.eigen import BlockKrylov
 from preimage.features import Nystrom
 from preimage.features.fourier import RandomFourier
@@ -34,11 +34,14 @@ def numbers() -> dict[str, np.ndarray]:
         found[f"{name} eigenvalues"], found[f"{name} codes"] = model.eigenvalues_, model.transform(new)
         method = {"preimage": "gradient"} if name == "fourier" else {}
         found[f"{name} denoised"] = model.set_params(**method).denoise(new)
+    gappy = np.where(np.eye(30, 5, dtype=bool), np.nan, new)
+    found["dense imputed"] = MODELS["dense"].impute(gappy)
     clusters = KernelKMeans(4, kernel=KERNEL, random_state=0).fit(X)
     found |= {"k-means labels": clusters.labels_, "k-means inertia": np.array(clusters.inertia_)}
     invertible = InvertibleKernelPCA(5, random_state=0).fit(X)
     codes = invertible.transform(new)
     found |= {"invertible codes": codes, "invertible rows": invertible.inverse_transform(codes)}
+    found["monitor scores"] = Monitor("linear", random_state=0).fit(X).score_samples(new)
     waves = np.sin(np.linspace(0, 3, 12) * np.arange(1, 5)[np.arange(120) % 4][:, None])
     noisy = waves + 0.2 * np.random.default_rng(2).standard_normal(waves.shape)
     found["denoiser rows"] = Denoiser(random_state=0).fit_transform(noisy)

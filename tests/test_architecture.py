@@ -43,7 +43,7 @@ ROOMS = [
 ]
 CORE = ROOMS[: ROOMS.index("datasets")]
 FRONT = {"matplotlib", "click", "rich", "jinja2", "dask", "distributed", "PIL", "pyarrow", "pandas", "preimage_papers"}
-ROOF = {"__init__", "__main__"}
+ENTRY_POINTS = {"__init__", "__main__"}
 
 
 def modules():
@@ -92,7 +92,7 @@ def rooms_used(path, module):
             yield rest[0]
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name not in ROOF])
+@pytest.mark.parametrize("module", [name for name in MODULES if name not in ENTRY_POINTS])
 def test_imports_point_one_way(module):
     own = room(module)
     assert own in ROOMS, f"{own} has no place in the list of rooms yet"
@@ -101,7 +101,7 @@ def test_imports_point_one_way(module):
         assert ROOMS.index(used) < ROOMS.index(own), f"{module} imports {used}, which lies below {own}"
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if room(name) in CORE or name in ROOF])
+@pytest.mark.parametrize("module", [name for name in MODULES if room(name) in CORE or name in ENTRY_POINTS])
 def test_the_core_does_without_pictures_and_command_line(module):
     top = {name.split(".")[0] for name in imports(MODULES[module], module, top_level_only=True)}
     allowed = {"dask", "distributed"} if room(module) == "distributed" else set()

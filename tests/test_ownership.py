@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse as sp
 
 from helpers import COMPOSED, NAMED, centring
-from preimage import Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA, compat
+from preimage import Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor, compat
 from preimage.features import Nystrom, RandomFourier
 from preimage.kernels import Exponential, Gaussian, Laplacian, Linear, Matern, RationalQuadratic
 from preimage.preimages import Conformal
@@ -285,6 +285,20 @@ def test_denoiser(kernel, tmp_path):
         return {"denoised": 10 * np.sqrt(eps) * float(np.abs(noisy).max())}
 
     check(make, lambda model: {"denoised": model.transform(noisy[:9])}, noisy, tmp_path, bounds, reads_files=False)
+
+
+@pytest.mark.parametrize("model", ["linear", KernelPCA(2, kernel=Gaussian(2.0))], ids=["linear", "gaussian"])
+def test_monitor(model, tmp_path):
+    """It computes in double precision, in which whole numbers of every dtype are the same."""
+
+    def answers(monitor):
+        statistics = monitor.statistics(NEW)._asdict()
+        return statistics | {"scores": monitor.score_samples(NEW), "p-values": monitor.p_values(NEW)}
+
+    def bounds(eps):
+        return dict.fromkeys(("T2", "SPE", "scores", "p-values"), 1e-10)
+
+    check(lambda: Monitor(model, alpha=0.1, random_state=0), answers, ROWS, tmp_path, bounds, reads_files=False)
 
 
 # Cases

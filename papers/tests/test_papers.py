@@ -1,4 +1,4 @@
-"""The papers: verdicts follow figures, runs go on where they stopped, rivals find planted truth."""
+"""The papers: verdicts follow figures, runs go on where they stopped, baselines find planted truth."""
 
 import json
 import os
@@ -17,12 +17,12 @@ from preimage.kernels import Gaussian, Polynomial
 from preimage.report import Table
 from preimage.statistics.metrics import snr
 from preimage_papers import Claim, Findings, Paper, Part, Plan, Verdict, grade
+from preimage_papers.baselines import Autoencoder, Hebbian, KernelHebbian, LocalPCA, PrincipalCurve
 from preimage_papers.claims import expected
 from preimage_papers.gedon2023.methods import filtered, invertible, supervised
 from preimage_papers.kwok2003.denoising import settles
 from preimage_papers.mika1998 import gaussians
 from preimage_papers.protocols import oracle_codes
-from preimage_papers.rivals import Autoencoder, Hebbian, KernelHebbian, LocalPCA, PrincipalCurve
 from preimage_papers.runs import Run, _digest, reproduce
 from preimage_papers.scholkopf1998 import recognition, toys
 
@@ -254,7 +254,7 @@ def test_a_principal_curve_of_a_line_is_the_principal_component():
     ("rival", "share"),
     [(PrincipalCurve(), 0.4), (Autoencoder(), 0.4), (LocalPCA(), 0.55), (KernelHebbian(Gaussian(0.5), 4), 0.4)],
 )
-def test_rivals_bring_new_points_near_the_half_circle(rival, share):
+def test_baselines_bring_new_points_near_the_half_circle(rival, share):
     train, test = half_circle(200, random_state=0), half_circle(200, random_state=1)
     rebuilt = rival.fit(train.X, rng())(test.X)
     noisy = half_circle_distance(test.X).mean()

@@ -11,9 +11,9 @@ Value = TypeVar("Value")
 
 
 class Remembering:
-    """A frozen dataclass that keeps what is computed from it.
+    """A frozen dataclass that caches what is computed from it.
 
-    Copies, pickles and model files carry its fields alone, so that they are as small after its use as before.
+    Copies, pickles and model files carry its fields alone, so that use does not make them larger.
     """
 
     def remembered(self, key: Hashable, compute: Callable[[], Value]) -> Value:

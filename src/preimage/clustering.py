@@ -21,20 +21,20 @@ from preimage import progress
 from preimage.exceptions import ConvergenceWarning, warn
 from preimage.gram.operators import FeatureGram, Stored, Tiled
 
-OVERFLOW_IS_LOOKED_FOR = np.errstate(over="ignore", invalid="ignore")  # in the sums of every partition
+OVERFLOW_IS_CHECKED = np.errstate(over="ignore", invalid="ignore")  # in the sums of every partition
 
 
 Gram = Stored | Tiled | FeatureGram  # has a diagonal, columns, and products with some of them
 
 
 class Partition:
-    """Labels, and the sums that answer for them, kept up to date as labels change."""
+    """Labels and their sums S and Q, updated as labels change."""
 
-    def __init__(self, gram: Gram, weights: np.ndarray, labels: np.ndarray, n_clusters: int):
+    def __init__(self, gram: Gram, weights: np.ndarray, labels: np.ndarray, n_clusters: int) -> None:
         self.gram, self.weights, self.k = gram, weights, n_clusters
         self.labels = _repaired(labels, np.zeros(len(labels)), n_clusters)
         self.total = float(weights @ gram.diagonal)
-        self.rounding = 1e-12 * float(weights @ np.abs(gram.diagonal))  # changes of the inertia below this are none
+        self.rounding = 1e-12 * float(weights @ np.abs(gram.diagonal))  # smaller changes of the inertia are round-off
         self.refresh()
 
     def refresh(self) -> None:
@@ -77,7 +77,8 @@ class Partition:
     def sort(self) -> None:
         """Number the clusters by mass, the largest first, and equal ones by ⟨centroid, mean of all⟩.
 
-        So the numbers do not depend on the order of the rows, nor on whether a row is given twice or weighs double.
+        Thus the numbers do not depend on the order of the rows, nor on whether a row is given twice or has twice the
+        weight.
         """
         nearness = self.weights @ self.sums / self.masses
         order = np.lexsort((-nearness, -self.masses))
@@ -125,7 +126,7 @@ class Partition:
 class Clustering:
     """A partition, and how the inertia fell.
 
-    ``history`` holds the inertia of the start, after every of ``n_steps`` Lloyd steps, and after every move;
+    ``history`` holds the inertia of the start, after each of ``n_steps`` Lloyd steps, and after every move;
     ``settled`` says whether no step and no move could lower it further.
     """
 
@@ -140,7 +141,7 @@ class Clustering:
         return float(self.history[-1])
 
 
-@OVERFLOW_IS_LOOKED_FOR
+@OVERFLOW_IS_CHECKED
 def cluster(
     gram: Gram,
     weights: np.ndarray,
@@ -150,7 +151,7 @@ def cluster(
     max_iter: int = 300,
     tol: float = 1e-6,
 ) -> Clustering:
-    """The best clustering from several starts, each a function of nothing that returns labels."""
+    """The best clustering from several starts, each a function without arguments that returns labels."""
 
     def run(number: int) -> Clustering:
         progress.report("starts", number, len(starts))
@@ -177,7 +178,7 @@ def _run(partition: Partition, max_iter: int, tol: float) -> Clustering:
 
 
 def _lloyd(partition: Partition, history: list[float], max_iter: int, tol: float) -> bool:
-    """Assign every point to the nearest centroid until nothing changes, or hardly."""
+    """Assign every point to the nearest centroid until the inertia hardly changes."""
     for _ in range(max_iter):
         before = partition.labels
         distances = partition.distances2()
@@ -212,7 +213,7 @@ def _single_moves(partition: Partition, history: list[float], max_moves: int) ->
 
 
 def _repaired(labels: np.ndarray, costs: np.ndarray, k: int) -> np.ndarray:
-    """Every empty cluster gets the point that costs most where it is, of clusters with more than one."""
+    """Give every empty cluster the point with the largest distance, from clusters with more than one point."""
     sizes = np.bincount(labels, minlength=k)
     if sizes.all():
         return labels
@@ -248,7 +249,7 @@ def random(gram: Gram, weights: np.ndarray, k: int, rng: np.random.Generator) ->
     return _distances2(gram, rng.choice(len(weights), k, replace=False)).argmin(axis=1)
 
 
-@OVERFLOW_IS_LOOKED_FOR
+@OVERFLOW_IS_CHECKED
 def is_single_point(gram: Gram) -> bool:
     """Whether all images are equal but for round-off."""
     scale = float(np.abs(gram.diagonal).max())

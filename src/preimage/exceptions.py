@@ -81,7 +81,7 @@ class FewRowsWarning(PreimageWarning):
 
 
 class ConstantColumnWarning(PreimageWarning):
-    """A column never moved in the rows of a fit."""
+    """A column is constant in the rows of a fit."""
 
 
 class ModelFileError(ValueError):

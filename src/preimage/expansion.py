@@ -63,7 +63,7 @@ class FeatureVectors(Protocol):
 
 
 class Batch(Remembering):
-    """What all batches share: the distances, and what is computed for the whole serves its parts."""
+    """What all batches share: distances, and cached values that their parts use."""
 
     if TYPE_CHECKING:  # fields of the classes below, or properties of them
 
@@ -80,12 +80,12 @@ class Batch(Remembering):
         return distances2
 
     def _part(self, which: Which, part: Vectors) -> Vectors:
-        """``part``, which holds the vectors ``which``; what is known of the whole is taken over when needed."""
+        """``part``, which holds the vectors ``which``; it uses cached values of the whole."""
         vars(part)["_origin"] = self, which
         return part
 
     def recall(self, key: Hashable) -> Any:
-        """What is known of these vectors, one row each, or None."""
+        """A cached array with one row per vector, or None."""
         known = super().recall(key)
         if known is None and "_origin" in vars(self):
             whole, which = vars(self)["_origin"]
@@ -188,7 +188,7 @@ class Weighted(Batch):
         return product
 
     __rmul__ = __mul__
-    __array_ufunc__ = None  # so that an array on the left hands the product over to __rmul__
+    __array_ufunc__ = None  # so that an array on the left calls __rmul__
 
     def truncate(self, tol: float = 0.0) -> Expansion:
         """The same vectors without the points whose weights are at most ``tol`` in size in all of them."""
@@ -202,7 +202,7 @@ class Weighted(Batch):
 
     def _refuse_other_kernel(self, other: Weighted) -> None:
         if self.kernel != other.kernel:
-            raise ValueError(f"the two expansions live in different feature spaces: {self.kernel} and {other.kernel}.")
+            raise ValueError(f"the two expansions are of different feature spaces: {self.kernel} and {other.kernel}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,7 +312,7 @@ class Explicit(Batch):
 
 
 def as_batch(which: Which) -> slice | Array:
-    """An index that takes a batch out of a batch, also where one number was given."""
+    """An index that selects a batch, also if one number is given."""
     return which if isinstance(which, slice) else np.atleast_1d(which)
 
 

@@ -134,7 +134,7 @@ def test_gaps_are_filled_and_all_other_numbers_stay(ending, model, tmp_path):
 
 def test_large_files_are_walked_in_blocks_to_the_same_result(model, tmp_path, monkeypatch):
     whole = good("transform", model, put(tmp_path / "in.csv")).stdout
-    for module, other in (("base", "base"), ("delimited", "tables")):
+    for module, other in (("base", "base"), ("delimited", "records")):
         monkeypatch.setattr(f"preimage.io.{module}.LARGE", 100)
         monkeypatch.setattr(f"preimage.io.{other}.BLOCK", 7)
     walked = good("transform", model, tmp_path / "in.csv").stdout

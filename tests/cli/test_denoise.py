@@ -75,8 +75,8 @@ def test_large_tables_are_cleaned_block_by_block(plain, tmp_path, monkeypatch):
     monkeypatch.setattr("preimage.io.base.BLOCK", 60)
     np.save(tmp_path / "clean.npy", DIGITS[:300])
     options = ["--components", 40, "--preimage", "learned"] if plain else []
-    monkeypatch.setattr("preimage.cli.cleaning.EXACT", 200)
-    monkeypatch.setattr("preimage.cli.cleaning.LANDMARKS", 150)
+    monkeypatch.setattr("preimage.cli.denoise_run.EXACT", 200)
+    monkeypatch.setattr("preimage.cli.denoise_run.LANDMARKS", 150)
     options += ["--train", tmp_path / "clean.npy", "--json"]
     facts = json.loads(good("denoise", tmp_path / "in.npy", "-o", tmp_path / "out.npy", *options).stdout)
     assert error(np.load(tmp_path / "out.npy")) < 0.6 * error(NOISY)

@@ -390,7 +390,7 @@ def test_rooms_that_the_documents_use_are_found(name):
 def test_inspect_knows_generators_and_bounds_its_words(tmp_path):
     KernelPCA(1, kernel="linear", random_state=np.random.default_rng(1)).fit(X).save(tmp_path / "g.npz")
     assert "a random number generator" in good("inspect", tmp_path / "g.npz").stdout
-    words = models.tree.Words([])
+    words = models.tree.TreeWords([])
     node = {"object": ["kernels." + "N" * 10**6, {}]}
     assert len(words.tell({"tuple": [node, *[{"same": 0}] * 1000]})) < 2000
 
@@ -453,12 +453,12 @@ RUNS = {
     "archive": ["t.npz"],
     "signals": ["t.npy", "--shape", "16"],
     "images": ["t.npy", "--shape", "4,4"],
-    "told the noise": ["t.npy", "--noise", "0.05"],
+    "noise given": ["t.npy", "--noise", "0.05"],
     "clean examples": ["t.npy", "--train", "clean.npy"],
     "clean examples and a law": ["t.npy", "--train", "clean.npy", "--noise", "salt-and-pepper:0.1"],
     "components": ["t.npy", "--components", "3"],
     "a kernel": ["t.npy", "--kernel", "matern:nu=2.5,length_scale=3", "--components", "3"],
-    "a way back": ["t.npy", "--components", "3", "--preimage", "learned:ridge=0.1", "--noise", "0.05"],
+    "a pre-image method": ["t.npy", "--components", "3", "--preimage", "learned:ridge=0.1", "--noise", "0.05"],
     "text": ["t.csv"],
     "chosen columns": ["t.csv", "--columns", "b,d,a"],
     "text and examples": ["t.csv", "--train", "clean.csv", "--components", "2"],

@@ -1,7 +1,9 @@
 """``preimage monitor``: alarms of files and of lines as they come."""
 
 import csv
+import html
 import json
+import re
 import subprocess
 import sys
 from io import StringIO
@@ -12,7 +14,7 @@ import pytest
 import preimage
 from console import ENVIRONMENT, PREIMAGE, call, good, put
 from preimage import KernelPCA, Monitor
-from preimage.io import delimited
+from preimage.io.log import Layout, lines_as_they_arrive
 
 NAMES = tuple("abcdefgh")
 LEARN = ("--kernel", "linear", "--components", "3", "--alpha", "0.05")
@@ -72,7 +74,7 @@ def test_no_alarm_is_no_error(files, tmp_path):
 
 
 @pytest.mark.parametrize("memory", [(), ("--memory", "ewma:0.3", "--lags", "1"), ("--memory", "cusum")])
-def test_lines_are_judged_as_the_file_is(files, tmp_path, memory):
+def test_lines_raise_the_alarms_of_the_file(files, tmp_path, memory):
     normal, new, _ = files
     told = good("monitor", normal, "--save", tmp_path / "model.npz", *LEARN, *memory).output
     assert "Linear(), 3 components, false-alarm rate 0.05" in told
@@ -108,22 +110,96 @@ def test_a_page_shows_the_run(files, tmp_path):
     normal, new, _ = files
     good("monitor", normal, new, "-o", tmp_path / "alarms.csv", "--report", tmp_path / "page.html", *LEARN)
     page = (tmp_path / "page.html").read_text()
-    for words in ("The run", "Alarms", "Which sensor", "How the limits were set", "data:image/png", ">e<"):
+    for words in ("The run", "Alarms", "Which sensor", "Limits", "data:image/png", ">e<"):
         assert words in page
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A log as a plant writes it: times, text, a constant and a gap; in the last ten rows one sensor is off."""
+
+    def text(rows, day):
+        lines = [",".join(["time", *NAMES, "operator"])]
+        for minute, row in enumerate(rows):
+            cells = ["" if np.isnan(value) else f"{value:.4f}" for value in row]
+            lines.append(",".join([f"2026-03-{day:02d} {minute // 60:02d}:{minute % 60:02d}:00", *cells, "Ann"]))
+        return "\n".join(lines) + "\n"
+
+    normal, new = plant(200), plant(60, 1)
+    normal[:, 7] = new[:, 7] = 2.5
+    new[20, 3], new[30, 7], normal[9, 0] = np.nan, 3.5, np.nan
+    new[50:, 4] += 8
+    for name, rows, day in (("normal.csv", normal, 1), ("new.csv", new, 2)):
+        (tmp_path / name).write_text(text(rows, day))
+    return tmp_path
+
+
+def test_times_and_text_are_carried_to_the_alarms(log):
+    told = good("monitor", log / "normal.csv", "--save", log / "model.npz", *LEARN).output
+    assert "constant: 'h'; any later change is an alarm" in told
+    assert "1 row of 200 with gaps left out" in told
+    whole = good("monitor", log / "model.npz", log / "new.csv").output
+    found = {int(line["row"]): line for line in alarms(whole)}
+    assert (found[21]["time"], found[21]["operator"], found[21]["alarm"]) == ("2026-03-02 00:20:00", "Ann", "missing")
+    assert (found[31]["alarm"], found[31]["sensor"]) == ("constant", "h")
+    assert {found[row]["sensor"] for row in range(51, 61)} == {"e"}
+    text = (log / "new.csv").read_text()
+    for lines in (text, text.split("\n", 1)[1]):  # with the header, and without it as ``tail -f`` begins
+        assert alarms(good("monitor", log / "model.npz", "-", input=lines).output) == alarms(whole)
+
+
+def test_a_stream_in_json_is_one_object_per_line(log):
+    good("monitor", log / "normal.csv", "--save", log / "model.npz", *LEARN)
+    text = (log / "new.csv").read_text()
+    listed = alarms(good("monitor", log / "model.npz", "-", input=text).output)
+    found = [
+        json.loads(line) for line in good("monitor", log / "model.npz", "-", "--json", input=text).output.splitlines()
+    ]
+    assert [str(alarm["row"]) for alarm in found] == [line["row"] for line in listed]
+    assert found[-1]["carried"] == {"time": "2026-03-02 00:59:00", "operator": "Ann"}
+
+
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.PreimageWarning")
+def test_a_page_names_a_changed_constant_within_other_alarms_and_its_python_runs(log, monkeypatch):
+    monkeypatch.chdir(log)
+    text = (log / "new.csv").read_text().splitlines()
+    text[56] = text[56].replace(",2.5000,", ",3.5000,")
+    (log / "new.csv").write_text("\n".join(text))
+    good("monitor", "normal.csv", "new.csv", "-o", "alarms.csv", "--report", "page.html", *LEARN)
+    page = (log / "page.html").read_text()
+    for rows in ("51–55", "57–60"):
+        assert f">{rows}<" in page
+    assert page.count(">constant<") == 2
+    code = html.unescape(re.search(r"<pre[^>]*>(?:<code[^>]*>)?(.*?)<", page, re.DOTALL)[1])
+    done = {}
+    exec(code, done)
+    listed = [int(line["row"]) for line in alarms((log / "alarms.csv").read_text()) if line["alarm"] != "missing"]
+    gap = 20  # the row that is left out
+    assert [row + 1 + (row >= gap) for row in np.flatnonzero(done["alarms"])] == listed
+
+
+def test_normal_rows_that_mostly_have_gaps_are_refused_with_the_column(files, tmp_path):
+    normal, new, _ = files
+    X = plant(200)
+    X[:150, 2] = np.nan
+    put(normal, X, NAMES)
+    done = call("monitor", normal, new, *LEARN)
+    assert done.exit_code == 1
+    assert "150 of 200 rows have gaps, most in column 'c': leave such columns out by --keep" in done.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("normal.csv",), "name the rows to judge"),
-        (("normal.csv", "-", "--report", "page.html"), "a page needs a run that ends"),
+        (("normal.csv",), "name the rows to monitor"),
+        (("normal.csv", "-", "--report", "page.html"), "a page needs a complete run"),
         (("normal.csv", "narrow.csv"), "has 2 columns, and the model was fitted on 8"),
-        (("other.npz", "new.csv", "--seed", "1"), "is fitted already"),
+        (("other.npz", "new.csv", "--seed", "1"), "is already fitted"),
         (("normal.csv", "new.csv", "--memory", "long"), "is no memory"),
         (("normal.csv", "new.csv", "--alpha", "2"), "alpha must lie between 0 and 1"),
         (("normal.csv", "missing.csv"), "does not exist"),
         (("normal.csv", "new.csv", "--json"), "would both go to standard output"),
-        (("model.npz", "new.csv", "--lags", "1"), "is fitted already, so that --lags"),
+        (("model.npz", "new.csv", "--lags", "1"), "is already fitted, and --lags"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_sentence(files, tmp_path, monkeypatch, arguments, message):
@@ -160,12 +236,47 @@ def test_alarms_come_out_while_the_input_is_open(files, tmp_path):
         assert process.wait(60) == 0
 
 
-def test_a_header_in_any_delimiter_is_passed_over():
+def test_a_header_in_any_delimiter_is_no_row():
     for mark in (",", ";", "\t", " "):
         text = "\ufeff" + mark.join(["x", "y"]) + "\n" + mark.join(["1", "2"]) + "\n\n" + mark.join(["3", "nan"]) + "\n"
-        found = list(delimited.rows_as_they_come(StringIO(text), 2))
+        found = [line.row for line in lines_as_they_arrive(StringIO(text), Layout(("x0", "x1"), (0, 1)))]
         np.testing.assert_array_equal(found, [[1, 2], [3, np.nan]])
-    assert [row is None for row in delimited.rows_as_they_come(StringIO("1,2\n1\n"), 2)] == [False, True]
+
+
+LOG = Layout(("time", "a", "unit", "b"), (1, 3))
+
+
+def log_lines(text, **settings):
+    return list(lines_as_they_arrive(StringIO(text), LOG, **settings))
+
+
+def test_lines_without_a_header_have_the_columns_of_the_model():
+    (line,) = log_lines("2026-03-01 10:00,1.5,bar,2\n")
+    np.testing.assert_array_equal(line.row, [1.5, 2])
+    assert line.carried == ("2026-03-01 10:00", "bar")
+
+
+def test_a_header_at_any_place_says_where_the_columns_are():
+    first, second = log_lines("t1,1,bar,2\nb,other,time,a\n4,9,t2,3\n")
+    np.testing.assert_array_equal([first.row, second.row], [[1, 2], [3, 4]])
+    assert (first.carried, second.carried) == (("t1", "bar"), ("t2", ""))
+
+
+def test_a_header_without_a_column_of_the_model_is_refused():
+    with pytest.raises(ValueError, match="standard input has no column 'b'"):
+        log_lines("time,a,unit,c\n")
+
+
+def test_cells_in_quotes_decimal_commas_and_marks_of_missing_numbers_are_read():
+    assert log_lines('"10:00, Monday",1,bar,2\n')[0].carried == ("10:00, Monday", "bar")
+    np.testing.assert_array_equal(log_lines("t;1,5;bar;-2,25\n")[0].row, [1.5, -2.25])
+    np.testing.assert_array_equal(log_lines("t,BAD,bar,2\n", missing=("bad",))[0].row, [np.nan, 2])
+
+
+def test_lines_that_are_no_rows_say_what_is_wrong():
+    short, wrong = log_lines("t,1,bar,2\n1,2\nt,1,bar,ERR\n")[1:]
+    assert (short.row, short.wrong, short.carried) == (None, None, ("", ""))
+    assert (wrong.row, wrong.wrong, wrong.carried) == (None, 1, ("t", "bar"))
 
 
 FLAT = """

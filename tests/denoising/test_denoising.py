@@ -68,7 +68,7 @@ def test_perfect_answers_give_the_images_back(shape, view):
 def test_codes_are_seen_alone_or_beside_the_row():
     rows = RNG(0).standard_normal((60, 1, 4)).astype(np.float32)
     alone = Coded.fit(Whole((1.0,)), [rows], Gaussian(), RNG(0))
-    beside = Coded(Whole((1.0,), beside=True), alone.model)
+    beside = Coded(Whole((1.0,), with_values=True), alone.model)
     seen = beside.reader([rows])(np.arange(60))
     np.testing.assert_array_equal(seen[:, :-4], alone.reader([rows])(np.arange(60)))
     np.testing.assert_array_equal(seen[:, -4:], rows[:, 0])
@@ -187,8 +187,8 @@ def test_the_estimated_error_of_a_whole_stack_is_the_true_one():
     estimates = stack(y[500:])
     true = float(np.mean(np.square(estimates - truth[500:])))
     assert true < 0.15 * sigma**2
-    judges = Noisy.draw(y[500:], sigma, RNG(5))
-    estimated = float(judges.risk(stack(judges.images)).mean())
+    validation = Noisy.draw(y[500:], sigma, RNG(5))
+    estimated = float(validation.risk(stack(validation.images)).mean())
     assert estimated == pytest.approx(true, rel=0.1)
     assert abs(stack.risk - true) < 3 * np.sqrt(2) * sigma**2 / np.sqrt(62 * 144)  # from 62 images
 
@@ -321,7 +321,7 @@ def test_a_stage_answers_alike_whatever_the_blocks():
     truth = blobs(30)
     examples = Clean(truth, noisy(truth, 0.2))
     view = Windows((Lens(1.0, 1.0),))
-    stage, _ = Recipe(Gaussian(None), 40, 2000).judged(
+    stage, _ = Recipe(Gaussian(None), 40, 2000).validated(
         view, [examples.images], examples, [examples.images], examples, RNG(0)
     )
     assert isinstance(stage, Stage) and not isinstance(stage, Crossed)

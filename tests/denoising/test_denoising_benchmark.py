@@ -101,7 +101,7 @@ def test_linear_pca_keeps_the_directions_that_exceed_the_noise(peers, test_rows)
         assert 0.97 * expected < mse(peers.linear_pca(task), *test_rows) < 1.03 * expected
 
 
-def test_judged_without_clean_rows_a_map_has_its_true_error(peers):
+def test_scored_without_clean_rows_a_map_has_its_true_error(peers):
     blind, told = blind_task(peers, 8000), clean_task(peers, n=8000)
     peers.N_VALIDATION, before = 8000, peers.N_VALIDATION
     try:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.groups import Search, Steps, find_groups
 from preimage.denoising.groups.ridge import by_pilot, by_stein
 from preimage.denoising.levels import measured_noise
+from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.saturation import Limits
 
 SHAPES = {1: (90,), 2: (21, 26), 3: (9, 10, 11)}

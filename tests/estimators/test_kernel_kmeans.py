@@ -309,11 +309,11 @@ def test_nested_parameters():
         ({"max_iter": 0}, None, "max_iter must be a whole number"),
         ({"tol": -1}, None, "tol must be a number of at least 0"),
         ({"init": "best"}, None, 'init must be "k-means\\+\\+", "random" or an array'),
-        ({"init": np.zeros((2, 2))}, None, "init must hold one point a cluster, shape \\(3, 2\\)"),
+        ({"init": np.zeros((2, 2))}, None, "init must hold one point per cluster, shape \\(3, 2\\)"),
         ({}, -np.ones(10), "finite numbers that are not negative"),
         ({}, np.full(10, np.nan), "finite numbers that are not negative"),
         ({}, np.zeros(10), "zero everywhere"),
-        ({}, np.ones(9), "one weight a row"),
+        ({}, np.ones(9), "one weight per row"),
     ],
 )
 def test_bad_input_gets_a_sentence(settings, weights, sentence):

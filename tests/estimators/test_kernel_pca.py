@@ -208,7 +208,7 @@ def test_scores_of_a_precomputed_kernel_need_the_diagonal():
         model.score_samples(kernel(Y, X))
 
 
-# The way back
+# Pre-images
 
 
 def test_digits_come_back_better_than_their_mean_and_worse_than_themselves():
@@ -300,7 +300,7 @@ def test_set_params_replaces_frozen_objects():
             r"cannot set 'kernel__gamma': Gaussian.* has no parameter 'gamma' \(it has length_scale\)",
         ),
         ({"kernel__length_scale__deep": 1.0}, "cannot set 'kernel__length_scale__deep'"),
-        ({"solver__tol": 1.0}, r"cannot set 'solver__tol': 'auto' has no parameter 'tol' \(.*give an object first\)"),
+        ({"solver__tol": 1.0}, r"'solver__tol': Automatic.* has no parameter 'tol' \(.*give an object first\)"),
         ({"gamma": 1.0}, "Invalid parameter 'gamma' for estimator KernelPCA"),
         ({"colour__shade": 1.0}, "KernelPCA has no parameter 'colour__shade'"),
         ({"kernel__length_scale": -1.0}, "length_scale must be a positive finite number"),

@@ -16,7 +16,7 @@ from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
 from preimage.monitoring import CUSUM, EWMA, Cross, Reference
 from preimage.monitoring.limits import average_run_length, conformal_quantile, moment_limits, time_blocks
 from preimage.monitoring.scaling import Scaling
-from preimage.monitoring.statistics import derivatives, nested_statistics, statistics
+from preimage.monitoring.t2_spe import derivatives, nested_statistics, statistics
 
 LINEAR = KernelPCA(3, kernel="linear")
 CURVED = KernelPCA(8, kernel=Gaussian(3.0))
@@ -289,7 +289,7 @@ def test_moment_limits_are_those_of_chi_squared_values():
     np.testing.assert_allclose(moment_limits(3 * values, 0.05), 3 * chi2.isf(0.05, [4, 20]), rtol=0.02)
 
 
-def test_blocks_are_judged_without_their_neighbours():
+def test_blocks_are_scored_without_their_neighbours():
     seen = np.zeros(50, dtype=int)
     for block, others in time_blocks(50, 7, gap=3):
         seen[block] += 1
@@ -304,12 +304,23 @@ def test_run_lengths_count_alarms_in_a_row_once():
 
 
 def test_a_model_that_keeps_everything_is_told():
-    with pytest.warns(NothingFilteredWarning, match="nothing is left to SPE"):
+    with pytest.warns(NothingFilteredWarning, match="so that SPE is 0"):
         Monitor(KernelPCA(kernel="linear"), alpha=0.05).fit(plant(100))
 
 
+def test_a_chosen_model_leaves_a_part_to_spe_where_a_column_is_constant():
+    X = plant(200)
+    X[:, 5] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NothingFilteredWarning)
+        warnings.simplefilter("ignore", ConstantColumnWarning)
+        monitor = Monitor("linear", alpha=0.05, random_state=0).fit(X)
+    assert monitor.model_.n_components_ < 7
+    assert monitor.constant_columns_ == ["x5"]
+
+
 def test_too_few_rows_for_the_rate_are_told():
-    with pytest.warns(FewRowsWarning, match="50 normal rows cannot promise a false-alarm rate below 0.02"):
+    with pytest.warns(FewRowsWarning, match="50 normal rows cannot guarantee a false-alarm rate below 0.02"):
         Monitor(LINEAR).fit(plant(50))
 
 
@@ -434,7 +445,7 @@ def test_a_kernel_without_derivatives_is_refused_by_name():
 def test_a_constant_that_moves_is_an_alarm_of_that_sensor():
     train, new = plant(200), plant(20, 1)
     train[:, 5] = new[:, 5] = 0.1
-    with pytest.warns(ConstantColumnWarning, match="x5 never moved in the normal rows: any later move is an alarm"):
+    with pytest.warns(ConstantColumnWarning, match="x5: constant in the normal rows; any later change is an alarm"):
         monitor = Monitor(LINEAR, alpha=0.05).fit(train)
     assert np.mean(monitor.predict(new) == -1) < 0.4
     new[7, 5] += 1e-9
@@ -482,7 +493,7 @@ def test_scaling_by_columns_changes_nothing():
     np.testing.assert_allclose(scaled.score_samples(new * units + 0), plain.score_samples(new), rtol=1e-7)
 
 
-def test_a_compressed_monitor_judges_alike_with_limits_of_its_own():
+def test_a_compressed_monitor_raises_the_same_alarms_with_limits_of_its_own():
     X, new = plant(200), plant(1000, 1)
     monitor = Monitor(KernelPCA(6, kernel=Gaussian(8.0)), alpha=0.05).fit(X)
     small = monitor.compress(30, X)
@@ -493,7 +504,7 @@ def test_a_compressed_monitor_judges_alike_with_limits_of_its_own():
     assert np.mean(small.predict(new) == monitor.predict(new)) > 0.9
 
 
-def test_tennessee_eastman_is_judged_within_the_stated_rates():
+def test_false_alarms_on_tennessee_eastman_are_within_the_stated_rates():
     try:
         plant_runs = load_tennessee_eastman()
     except DatasetNotFound:

@@ -163,6 +163,12 @@ def test_products_with_a_stored_matrix_are_the_same_after_it_was_centred_in_plac
         np.testing.assert_allclose(operator @ V, before, atol=1e-13)
 
 
+def test_a_stored_matrix_is_centred_once():
+    operator, _ = gram_operator(Gaussian(2.0), rows(600, 4), center=True, storage="square")
+    first = operator.dense().copy()
+    np.testing.assert_array_equal(operator.dense(), first)
+
+
 # Storage
 
 

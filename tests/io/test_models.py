@@ -66,7 +66,7 @@ def again(model, folder):
 
 
 def answers(model, new=NEW):
-    """All that a fitted model says of new rows, the way back included, whatever it warns of."""
+    """All that a fitted model says of new rows, pre-images included, whatever it warns of."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PreimageWarning)
         found = {verb: getattr(model, verb)(new) for verb in VERBS if hasattr(model, verb)}
@@ -88,7 +88,7 @@ def test_a_loaded_estimator_answers_bit_for_bit(name, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PreimageWarning)
         model.fit(X)
-    fresh = again(model, tmp_path)  # before a way back was prepared
+    fresh = again(model, tmp_path)  # before a pre-image method was prepared
     expected = answers(model)
     assert_same(answers(fresh), expected)
     assert_same(answers(again(model, tmp_path)), expected)  # and after

@@ -309,7 +309,7 @@ def watched():
 
 def test_a_chart_shows_both_statistics_their_limits_and_the_alarms(watched):
     monitor, new = watched
-    drawn = plot.chart(monitor, new, axes(2, 1), first=1)
+    drawn = plot.chart(monitor, new, axes(2, 1))
     found, limits = monitor.statistics(new), monitor.limits_
     for ax, values, limit in zip(drawn, found, limits, strict=True):
         curve, alarms, line = ax.lines
@@ -319,6 +319,15 @@ def test_a_chart_shows_both_statistics_their_limits_and_the_alarms(watched):
         np.testing.assert_array_equal(line.get_ydata(), [limit, limit])
     assert np.isfinite(drawn[1].lines[0].get_ydata()[39])  # the moved constant, at the top
     assert drawn[1].lines[0].get_ydata().argmax() == 39
+
+
+def test_a_chart_has_the_times_of_its_rows(watched):
+    monitor, new = watched
+    times = np.datetime64("2026-03-01") + np.arange(len(new)) * np.timedelta64(1, "h")
+    ax = plot.chart(monitor, new, axes(2, 1), time=times)[0]
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), times)
+    assert ax.get_xlabel() == ""
+    assert plot.chart(monitor, new, axes(2, 1), time=np.arange(7, 47))[1].lines[0].get_xdata()[0] == 7
 
 
 def test_bars_are_contributions_with_the_largest_on_top(watched):

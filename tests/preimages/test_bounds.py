@@ -1,4 +1,4 @@
-"""No way back leaves the neighbourhood of the data, whatever the table."""
+"""No pre-image leaves the neighbourhood of the data, whatever the table."""
 
 import warnings
 
@@ -9,6 +9,7 @@ from preimage import Expansion, KernelPCA, find_preimage
 from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, NothingFilteredWarning
 from preimage.kernels import Gaussian, Linear
 from preimage.preimages import (
+    NAMES,
     Conformal,
     ConvexCombination,
     Distance,
@@ -34,6 +35,10 @@ METHODS = [
     Wiener(),
     "auto",
 ]
+
+
+def test_the_methods_tried_are_all_there_are():
+    assert {type(method) for method in METHODS[:-1]} == set(NAMES.values())
 
 
 def random_table(seed):

@@ -1,4 +1,4 @@
-"""The way back: planted truths, stationarity, and never a NaN."""
+"""Pre-images: planted truths, stationarity, and never a NaN."""
 
 import warnings
 
@@ -284,6 +284,18 @@ def test_exact_distances_to_points_whose_span_holds_the_answer_give_it_back(d, k
     np.testing.assert_allclose(locate(neighbours, distances2), truth, rtol=1e-7)
 
 
+@pytest.mark.parametrize("d", [1, 3, 6, 12])
+def test_the_same_numbers_in_single_precision_give_the_same_point_rounded(d):
+    """Ten neighbours in fewer dimensions have flat directions, which round-off must not make steep."""
+    rng = np.random.default_rng(d)
+    neighbours = rng.standard_normal((60, 10, d)).astype(np.float32)
+    distances2 = (d + rng.random((60, 10))).astype(np.float32)  # of no point
+    found = locate(neighbours, distances2)
+    assert found.dtype == np.float32
+    expected = locate(neighbours.astype(float), distances2.astype(float))
+    np.testing.assert_allclose(found, expected, rtol=np.finfo("f4").eps)
+
+
 def test_duplicated_and_nearly_duplicated_neighbours_leave_the_answer_alone():
     rng = np.random.default_rng(0)
     base = rng.standard_normal((4, 3))
@@ -451,6 +463,21 @@ def test_learned_is_kernel_ridge_regression_and_landmarks_approach_it():
     np.testing.assert_allclose(answer(60), expected, atol=1e-8)
     errors = [np.abs(answer(m) - expected).max() for m in (10, 30, 60)]
     assert errors[0] > errors[1] > errors[2]
+
+
+def test_a_regression_on_codes_of_single_precision_finds_the_ridge_of_double_precision():
+    """Its ridges go down to 1e-7, its matrices to n·eps = 3e-5 of single precision."""
+    X = points(300, 3).astype(np.float32)
+    found = {}
+    for dtype in (np.float64, np.float32):
+        model = decomposition.fit(Gaussian(2.0), X[:250].astype(dtype), 20)
+        inverse_map = Learned().prepare(model, np.random.default_rng(0))
+        answers = inverse_map(model.expand(model.codes(X[250:].astype(dtype)))).points
+        assert answers.dtype == dtype
+        found[dtype] = inverse_map.ridge, np.sqrt(np.mean(np.square(answers - X[250:])))
+    assert found[np.float64][0] < 250 * np.finfo("f4").eps
+    assert found[np.float32][0] == found[np.float64][0]
+    assert found[np.float32][1] == pytest.approx(found[np.float64][1], rel=float(np.finfo("f4").eps ** 0.5))
 
 
 @pytest.mark.parametrize("scale", [7, 7.0, np.float32(7), np.int64(7), np.float64(7)], ids=lambda s: type(s).__name__)

@@ -194,7 +194,7 @@ def test_what_cannot_be_read_gets_a_sentence(iris):
         Expansion.from_sklearn(SVC(kernel="precomputed").fit(X @ X.T, y))
     with pytest.raises(ValueError, match="of this SVC is not supported"):
         from_sklearn(SVC(kernel=lambda A, B: A @ B.T).fit(X, y))
-    with pytest.raises(ValueError, match="kernel 'chi2' of this KernelRidge is not known"):
+    with pytest.raises(ValueError, match="kernel 'chi2' of this KernelRidge is not supported"):
         from_sklearn(KernelRidge(kernel="chi2", gamma=1.0).fit(X, y))
     with pytest.raises(ValueError, match="is indefinite here: it has no distances"):
         from_sklearn(SVC(kernel="sigmoid", gamma=0.02, coef0=0.1).fit(X, y)).compress(20)

@@ -43,8 +43,8 @@ GRID = {
 
 def test_the_choice_is_as_good_as_with_clean_data():
     clean, noisy = curve(1000)
-    train, judges, noisy_test, test = noisy[:150], noisy[150:600], noisy[600:], clean[600:]
-    whole, halved = (select(train, grid=GRID, noisy=judges, sigma=0.15, keep=k, random_state=0) for k in (1, 1 / 3))
+    train, validation, noisy_test, test = noisy[:150], noisy[150:600], noisy[600:], clean[600:]
+    whole, halved = (select(train, grid=GRID, noisy=validation, sigma=0.15, keep=k, random_state=0) for k in (1, 1 / 3))
 
     def error(params):
         model = KernelPCA(random_state=0).set_params(**params).fit(train)
@@ -64,12 +64,12 @@ def test_the_choice_is_as_good_as_with_clean_data():
 
 def test_the_risk_of_the_table_is_that_of_models_fitted_one_by_one():
     _, noisy = curve()
-    train, judges = noisy[:160], noisy[160:]
+    train, validation = noisy[:160], noisy[160:]
     grid = {"kernel": [Gaussian(1.0), Linear()], "n_components": [1, 3, 5], "preimage": [FixedPoint()]}
-    result = select(train, grid=grid, noisy=judges, sigma=0.15, keep=1, random_state=0)
+    result = select(train, grid=grid, noisy=validation, sigma=0.15, keep=1, random_state=0)
     for candidate in result.table:
         model = KernelPCA(random_state=0).set_params(**candidate.params).fit(train)
-        alone = sure(model.denoise, judges, 0.15)
+        alone = sure(model.denoise, validation, 0.15)
         # Other probes, the same rows: the values differ by no more than the probes do.
         assert candidate.risk == pytest.approx(alone.value, abs=4 * alone.standard_error)
         assert candidate.standard_error == pytest.approx(alone.standard_error, rel=0.3)

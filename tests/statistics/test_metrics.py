@@ -11,6 +11,7 @@ def test_a_known_error_gives_known_figures():
     assert mse(clean, denoised) == pytest.approx(1.25 / 4)
     assert rmse(clean, denoised) == pytest.approx(np.sqrt(1.25) / 2)
     np.testing.assert_allclose(snr(clean, denoised), [20.0, 20.0])
+    assert snr(clean[1], denoised[1]) == pytest.approx(20)
     assert psnr(clean, denoised, peak=10.0) == pytest.approx(10 * np.log10(100 / (1.25 / 4)))
 
 

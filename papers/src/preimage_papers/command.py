@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from preimage.cli.common import Command, Told, folder_option, force_option, seed_option
+from preimage.cli.common import Command, CommandResult, folder_option, force_option, seed_option
 from preimage_papers import PAPERS
 
 
@@ -17,7 +17,7 @@ from preimage_papers import PAPERS
 @seed_option
 @force_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def reproduce(paper: str, quick: bool, out: Path, seed: int, force: bool, as_json: bool) -> Told:
+def reproduce(paper: str, quick: bool, out: Path, seed: int, force: bool, as_json: bool) -> CommandResult:
     """Repeat a paper's experiments: every table and figure, published and measured, with a verdict on every claim.
 
     Finished parts are kept in the folder: an interrupted run continues where it stopped. USPS digits and heartbeats are
@@ -34,4 +34,4 @@ def reproduce(paper: str, quick: bool, out: Path, seed: int, force: bool, as_jso
         for claim in one.findings.claims
     ]
     facts = runs.as_json(results, seed, quick) | {"report": str(report)}
-    return Told(facts, "\n".join([*lines, "", summary(results), str(report)]))
+    return CommandResult(facts, "\n".join([*lines, "", summary(results), str(report)]))

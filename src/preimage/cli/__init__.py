@@ -1,4 +1,4 @@
-"""The command line, one command a file. A command is imported when it is called, so that ``--help`` answers at once."""
+"""The command line, one command per file. A command is imported when it is called, so that ``--help`` is fast."""
 
 from __future__ import annotations
 

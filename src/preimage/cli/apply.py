@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from preimage.cli.common import Told, counted
+from preimage.cli.common import CommandResult, counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,7 +85,7 @@ def check_finite(block: np.ndarray, name: str, done: int) -> None:
 
 def write_answers(
     data: Data | Store, answer: Answer, output: str, form: Form, *, force: bool, gaps: bool = False
-) -> Told:
+) -> CommandResult:
     """Write what a model answers."""
     from preimage import io
 
@@ -101,4 +101,4 @@ def write_answers(
         write(measured())
     facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": width}
     facts["carried"] = list(form.carried)
-    return Told(facts, f"wrote {output}: {counted(data.shape[0], 'row')} of {counted(width, 'column')}")
+    return CommandResult(facts, f"wrote {output}: {counted(data.shape[0], 'row')} of {counted(width, 'column')}")

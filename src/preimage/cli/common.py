@@ -1,4 +1,4 @@
-"""What commands share: errors as sentences, warnings as notes, a progress bar, and how a result is told."""
+"""What commands share: errors as sentences, warnings as notes, a progress bar, and how a result is printed."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Decorator = Callable[[Callable], Callable]
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a command returns: the result for a program and for a person."""
+class CommandResult:
+    """The result of a command, for a program and for a person."""
 
     facts: dict[str, Any]
     words: str
@@ -37,7 +37,7 @@ class Told:
 class Command(click.Command):
     """A command that fails with one sentence and exit code 1, and shows a traceback only with ``--debug``.
 
-    What it returns is told on standard output, unless that holds the rows. Ctrl-C ends it with exit code 130, after
+    Its result is printed on standard output, unless that holds the rows. Ctrl-C ends it with exit code 130, after
     what it had begun to write is removed; a second one does not disturb that.
     """
 
@@ -54,7 +54,7 @@ class Command(click.Command):
         try:
             with _one_signal_only(), _notes(), shown_progress(beside_rows=standard):
                 told = super().invoke(context)
-            if isinstance(told, Told) and not standard:
+            if isinstance(told, CommandResult) and not standard:
                 click.echo(printable(json.dumps(told.facts, indent=1, ensure_ascii=False) if as_json else told.words))
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
@@ -246,7 +246,7 @@ def shown_progress(*, beside_rows: bool = False) -> Iterator[None]:
 
 
 class _Bar:
-    """A listener to the library's progress that draws a line a stage."""
+    """A listener to the library's progress that draws one line per stage."""
 
     def __init__(self) -> None:
         from time import monotonic

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from preimage.cli.common import Command, Told, output_option, seed_option, shared_options, table_options
+from preimage.cli.common import Command, CommandResult, output_option, seed_option, shared_options, table_options
 from preimage.cli.options import COMPONENTS, KERNEL, METHOD, NOISE, SHAPE
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
 @click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
 @click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA of so many components.")
-@click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this way back.")
+@click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this pre-image method.")
 @click.option(
     "--effort",
     type=click.Choice(["quick", "standard", "best"]),
@@ -50,31 +50,31 @@ def command(
     force: bool,
     as_json: bool,
     **choices: Any,
-) -> Told:
+) -> CommandResult:
     """Remove the noise of INPUT, and write OUTPUT in the same form.
 
     INPUT is a table (.npy, .npz, .csv, .tsv, .parquet; - is CSV on standard input), a folder of equal images, one image
     or one signal (.wav, or a table of one column). Nothing need be known of the noise.
     """
     from preimage import io
-    from preimage.cli.cleaning import Cleaning
+    from preimage.cli.denoise_run import DenoiseRun
     from preimage.io.atomic import written
 
     data = io.read(input, reading)
-    cleaning = Cleaning(data, None if train is None else _examples(train, data, reading), **choices)
+    run = DenoiseRun(data, None if train is None else _examples(train, data, reading), **choices)
     with ExitStack() as stack:
-        write = stack.enter_context(io.writing(output, cleaning.form, overwrite=force))
+        write = stack.enter_context(io.writing(output, run.form, overwrite=force))
         unfinished = report and stack.enter_context(written(report, overwrite=force))
-        write(cleaning.blocks())
+        write(run.blocks())
         facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": data.shape[1]}
         facts["carried"] = list(data.form.carried)
-        facts |= cleaning.facts() | ({"report": report} if report else {})
+        facts |= run.facts() | ({"report": report} if report else {})
         if unfinished:
             from preimage.cli.denoise_page import page
-            from preimage.cli.lines import denoising
+            from preimage.cli.python_code import denoising
 
-            page(cleaning, facts, denoising(cleaning, reading, input, train)).write(unfinished)
-    return Told(facts, f"wrote {output}: {cleaning.words()}")
+            page(run, facts, denoising(run, reading, input, train)).write(unfinished)
+    return CommandResult(facts, f"wrote {output}: {run.words()}")
 
 
 def _examples(path: str, data: Data, reading: Reading) -> Data:

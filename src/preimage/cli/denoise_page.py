@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from preimage import plot
-from preimage.cli.cleaning import Cleaning
+from preimage.cli.denoise_run import DenoiseRun
 from preimage.io.atomic import printable
 from preimage.report import Code, Page, Picture, Section, Table, Text
 
@@ -17,19 +17,19 @@ PANELS = 6  # columns of a table that are drawn
 LISTED = 40  # and listed
 
 
-def page(cleaning: Cleaning, facts: dict[str, Any], lines: str) -> Page:
+def page(run: DenoiseRun, facts: dict[str, Any], lines: str) -> Page:
     """The page for a run that is done; ``lines`` do the same in Python."""
     sections = [
-        Section("Before and after", [_picture(cleaning), *_columns(cleaning)]),
-        Section("What was chosen, and why", _choices(cleaning, facts)),
+        Section("Before and after", [_picture(run), *_columns(run)]),
+        Section("What was chosen, and why", _choices(run, facts)),
         Section("The same in Python", [Code(lines)]),
     ]
     title = "Noise removed" if facts["removed"] else "Nothing removed"
-    return Page(title, printable(f"{facts['input']}: {cleaning.words()}."), sections)
+    return Page(title, printable(f"{facts['input']}: {run.words()}."), sections)
 
 
-def _picture(cleaning: Cleaning) -> Picture:
-    form, before, after = cleaning.form, np.array(cleaning.before), np.array(cleaning.after)
+def _picture(run: DenoiseRun) -> Picture:
+    form, before, after = run.form, np.array(run.before), np.array(run.after)
     if form.shape is not None and len(form.shape) > 1:
         if form.alone:
             return _one_image(before.reshape(form.shape), after.reshape(form.shape))
@@ -41,10 +41,10 @@ def _picture(cleaning: Cleaning) -> Picture:
         return _lines(before, after, "The first signals")
     if form.alone == "signal":
         return _lines(before.T, after.T, "The first samples", form.rate)
-    largest = np.sort(np.argsort(-cleaning.removed)[:PANELS])
+    largest = np.sort(np.argsort(-run.removed)[:PANELS])
     picture = _lines(before.T[largest], after.T[largest], "The first rows, a column each", n_lines=PANELS)
     for panel, place in zip(picture.figure.axes, largest, strict=False):
-        panel.set_title(_name(cleaning, int(place)), fontsize="small", loc="left")
+        panel.set_title(_name(run, int(place)), fontsize="small", loc="left")
         panel.set_xlabel("row" if panel is picture.figure.axes[-1] else "")
     return picture
 
@@ -56,19 +56,19 @@ def _lines(before: np.ndarray, after: np.ndarray, what: str, rate: int = 0, n_li
     return Picture(axes.flat[0].figure, f"{what}, as they came and as they were written.")
 
 
-def _columns(cleaning: Cleaning) -> list[Any]:
+def _columns(run: DenoiseRun) -> list[Any]:
     """What was removed from every column of a table, and what was carried along."""
-    form = cleaning.form
+    form = run.form
     if form.shape is not None or form.alone:
         return []
-    order = np.argsort(-cleaning.removed, kind="stable")[:LISTED]
-    rows = [[_name(cleaning, int(place)), float(np.sqrt(cleaning.removed[place]))] for place in order]
+    order = np.argsort(-run.removed, kind="stable")[:LISTED]
+    rows = [[_name(run, int(place)), float(np.sqrt(run.removed[place]))] for place in order]
     rows += [[printable(name), "left alone"] for name in form.carried]
     return [Table(["column", "removed, root mean square"], rows, caption="What was removed from every column.")]
 
 
-def _name(cleaning: Cleaning, place: int) -> str:
-    columns = cleaning.form.columns
+def _name(run: DenoiseRun, place: int) -> str:
+    columns = run.form.columns
     return printable(columns[place]) if columns else f"column {place + 1}"
 
 
@@ -89,7 +89,7 @@ def _axes(n_rows: int, n_columns: int, size: tuple[float, float]) -> np.ndarray:
     return Figure(figsize=size, layout="constrained").subplots(n_rows, n_columns, squeeze=False)
 
 
-def _choices(cleaning: Cleaning, facts: dict[str, Any]) -> list[Any]:
+def _choices(run: DenoiseRun, facts: dict[str, Any]) -> list[Any]:
     told = {
         "cleaned by": facts["method"],
         "taught by": "clean examples" if facts["examples"] == "clean" else "the noisy data themselves",
@@ -100,23 +100,23 @@ def _choices(cleaning: Cleaning, facts: dict[str, Any]) -> list[Any]:
         if facts["remaining_error"] is None
         else facts["remaining_error"] ** 0.5,
     }
-    if cleaning.is_plain:
-        told |= {"kernel": repr(cleaning.model.kernel_), "components": int(cleaning.model.n_components_)}
+    if run.is_plain:
+        told |= {"kernel": repr(run.model.kernel_), "components": int(run.model.n_components_)}
     rows = [[name, value] for name, value in told.items() if value is not None]
-    return [Text(_reason(cleaning)), Table(["what", "value"], rows)]
+    return [Text(_reason(run)), Table(["what", "value"], rows)]
 
 
-def _reason(cleaning: Cleaning) -> str:
-    if cleaning.is_plain:
+def _reason(run: DenoiseRun) -> str:
+    if run.is_plain:
         return (
             "You chose one kernel PCA: the rows were projected onto its leading components, which hold the structure "
             "and little of the noise, and brought back. A length scale that was not given is the median distance; a "
             "number of components that was not given is that of parallel analysis, which keeps what stands out of "
             "what independent columns would show."
         )
-    law = "Its σ was estimated from the data" if isinstance(cleaning.noise, str) else "The law of the noise was given"
-    judge = "Stein's unbiased estimate, which needs no clean data" if cleaning.train is None else "the clean examples"
+    law = "Its σ was estimated from the data" if isinstance(run.noise, str) else "The law of the noise was given"
+    estimate = "Stein's unbiased estimate, which needs no clean data" if run.train is None else "the clean examples"
     return (
         f"{law}. Stages of kernel features were stacked as long as one more lowered the error of data set aside, as "
-        f"{judge} shows it; the ridge of every stage was chosen by the same error."
+        f"{estimate} shows it; the ridge of every stage was chosen by the same error."
     )

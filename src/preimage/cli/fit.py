@@ -9,7 +9,7 @@ import click
 
 from preimage.cli.common import (
     Command,
-    Told,
+    CommandResult,
     counted,
     output_option,
     scheduler_option,
@@ -38,7 +38,7 @@ LANDMARKS = 1000
     show_default=True,
     help=f"auto takes {LANDMARKS} landmarks for more than {EXACT} rows.",
 )
-@click.option("--preimage", type=METHOD, default="auto", show_default=True, help="The way back, such as learned.")
+@click.option("--preimage", type=METHOD, default="auto", show_default=True, help="Such as learned.")
 @table_options
 @scheduler_option
 @seed_option
@@ -55,7 +55,7 @@ def command(
     seed: int,
     force: bool,
     as_json: bool,
-) -> Told:
+) -> CommandResult:
     """Kernel PCA of the rows of INPUT, kept in a model file for transform, reconstruct, impute and score."""
     from preimage import KernelPCA
     from preimage.io import models
@@ -76,7 +76,7 @@ def command(
             model.fit(data.to_fit())
             _keep_names(model, data.form.columns)
             models.save(model, unfinished)
-        return _told(model, data, output)
+        return _result(model, data, output)
 
 
 def _keep_names(model: Any, columns: tuple[str, ...] | None) -> None:
@@ -87,7 +87,7 @@ def _keep_names(model: Any, columns: tuple[str, ...] | None) -> None:
         model.feature_names_in_ = np.array(columns, dtype=object)
 
 
-def _told(model: Any, data: Any, output: str) -> Told:
+def _result(model: Any, data: Any, output: str) -> CommandResult:
     share = float(model.explained_variance_ratio_.sum())
     facts = {
         "input": data.name,
@@ -104,4 +104,4 @@ def _told(model: Any, data: Any, output: str) -> Told:
         f"wrote {output}: {counted(model.n_components_, 'component')} with {share:.1%} of the variance of "
         f"{counted(data.shape[0], 'row')} of {counted(data.shape[1], 'column')}, {model.kernel_!r}"
     )
-    return Told(facts, words)
+    return CommandResult(facts, words)

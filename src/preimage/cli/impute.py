@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from preimage.cli.common import Command, Told, applies_model
+from preimage.cli.common import Command, CommandResult, applies_model
 
 if TYPE_CHECKING:
     from preimage.io import Reading
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @applies_model
 def command(
     model: str, input: str, output: str, reading: Reading, scheduler: str | None, force: bool, as_json: bool
-) -> Told:
+) -> CommandResult:
     """The rows of INPUT with their gaps filled by the model in the file MODEL; all other numbers stay as they are."""
     from preimage.cli.apply import opened_for, write_answers
 

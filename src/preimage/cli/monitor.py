@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from preimage.cli.common import Command, Told, seed_option, shared_options
+from preimage.cli.common import Command, CommandResult, seed_option, shared_options, table_options
 from preimage.cli.options import COMPONENTS, KERNEL, MEMORY, n_components
+
+if TYPE_CHECKING:
+    from preimage.io import Reading
 
 LIMITS = ("cross", "kde", "split", "training")
 
@@ -15,15 +18,18 @@ LIMITS = ("cross", "kde", "split", "training")
 @click.command("monitor", cls=Command)
 @click.argument("normal")
 @click.argument("new", required=False)
-@click.option("-o", "--output", metavar="OUTPUT", help="Where to list alarms, as CSV; else standard output.")
-@click.option("--save", metavar="MODEL", help="Keep what was learned from NORMAL in a model file.")
-@click.option("--report", metavar="PAGE", help="Write a page, .html, with charts, alarms and sensors.")
-@click.option("--alpha", type=float, default=0.01, show_default=True, help="The rate of false alarms.")
-@click.option("--kernel", type=KERNEL, help="linear or gaussian; else the one that finds more of planted faults.")
-@click.option("--components", type=COMPONENTS, help="How many, of the kernel given or the linear one; else chosen too.")
-@click.option("--limits", type=click.Choice(LIMITS), default="cross", show_default=True, help="Where limits come from.")
+@click.option("-o", "--output", metavar="OUTPUT", help="List the alarms here, as CSV, and not on standard output.")
+@click.option("--save", metavar="MODEL", help="Save the fitted monitor to this model file, .npz.")
+@click.option("--report", metavar="PAGE", help="Write an HTML page with charts, alarms and sensors.")
+@click.option("--alpha", type=float, default=0.01, show_default=True, help="Rate of false alarms.")
+@click.option("--kernel", type=KERNEL, help="linear or gaussian; by default the one that detects more planted faults.")
+@click.option("--components", type=COMPONENTS, help="How many; by default those that detect most.")
+@click.option(
+    "--limits", type=click.Choice(LIMITS), default="cross", show_default=True, help="Rows that set the limits."
+)
 @click.option("--lags", type=click.IntRange(0), default=0, show_default=True, help="Earlier rows beside each.")
-@click.option("--memory", type=MEMORY, help="For small faults that last.")
+@click.option("--memory", type=MEMORY, help="For small, lasting faults.")
+@table_options
 @seed_option
 @shared_options
 def command(
@@ -32,49 +38,52 @@ def command(
     output: str | None,
     save: str | None,
     report: str | None,
+    reading: Reading,
     force: bool,
     as_json: bool,
     **settings: Any,
-) -> Told | None:
-    """List the alarms of the rows NEW, which are in time order, and the sensor that explains each.
+) -> CommandResult | None:
+    """List the alarms in the rows of NEW, each with the sensor that explains it.
 
-    NORMAL is a table of rows of normal operation in time order, or a model file that --save has written. NEW is a
-    table, or - for CSV lines on standard input, which are judged as they come, in memory that does not grow:
+    NORMAL is a table of normal operation, rows in time order, or a model file written by --save. NEW is a table of
+    later rows, or - for lines of text on standard input, handled one by one as they arrive:
 
         tail -f log.csv | preimage monitor model.npz -
+
+    Columns that are not numbers, such as times, are carried along. With -, --json lists one JSON object per line.
     """
-    from preimage.cli.watching import learned, watch, watch_lines
+    from preimage.cli.monitor_run import trained, watch_file, watch_lines
 
     _check(new, output, save, report, as_json)
-    model = learned(normal, save, lambda: _template(**settings), settings=_typed(), force=force)
+    model = trained(normal, save, lambda: _template(**settings), reading, settings=_typed(), force=force)
     if new is None:
-        return Told(model.facts(), f"wrote {save}: {model.words()}")
+        return CommandResult(model.facts(), f"wrote {save}: {model.words()}")
     if new == "-":
-        watch_lines(model, output, force=force)
+        watch_lines(model, reading, output, force=force, as_json=as_json)
         return None
-    told = watch(model, new, output, report, force=force)
+    told = watch_file(model, new, reading, output, report, force=force)
     return None if output is None else told
 
 
 def _check(new: str | None, output: str | None, save: str | None, report: str | None, as_json: bool) -> None:
     if new is None and save is None:
-        raise click.UsageError("name the rows to judge, NEW, or a model file to write, --save.")
+        raise click.UsageError("name the rows to monitor, NEW, or a model file to write, --save.")
     if new == "-" and report:
-        raise click.UsageError("a page needs a run that ends: name a file in the place of -.")
-    if new is not None and output is None and as_json:
+        raise click.UsageError("a page needs a complete run: name a file in place of -.")
+    if new not in (None, "-") and output is None and as_json:
         raise click.UsageError("--json and the alarms would both go to standard output: name a file with -o.")
 
 
 def _typed() -> list[str]:
-    """The settings of a fit that were typed."""
+    """The settings of a fit that were given on the command line."""
     context = click.get_current_context()
-    names = ("alpha", "kernel", "components", "limits", "lags", "memory", "seed", "save")
+    names = ("alpha", "kernel", "components", "limits", "lags", "memory", "seed", "save", "columns", "keep")
     typed = click.core.ParameterSource.COMMANDLINE
     return [f"--{name}" for name in names if context.get_parameter_source(name) is typed]
 
 
 def _template(*, alpha: float, kernel: Any, components: Any, limits: str, lags: int, memory: Any, seed: int) -> Any:
-    """The monitor that was asked for."""
+    """The monitor to fit."""
     from preimage import KernelPCA, Monitor
 
     model = kernel if components is None else KernelPCA(n_components(components), kernel=kernel or "linear")

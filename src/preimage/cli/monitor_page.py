@@ -1,120 +1,152 @@
-"""The page of ``preimage monitor``: charts, alarms, sensors, limits, and the lines that do the same."""
+"""The page of ``preimage monitor``: charts, alarms, sensors, limits, and the same in Python."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from preimage import Monitor, plot
+from preimage.cli.alarms import Alarm
+from preimage.cli.common import counted
 from preimage.report import Code, Page, Picture, Section, Table, Text
 
 MOST = 30  # episodes in the table
+SHOWN = 3  # episodes with a picture of their sensors
+STATISTICS = ("T2", "SPE", "both")
+
+Episode = list[Alarm]  # alarms in consecutive rows, all raised by a statistic or all of one other kind
 
 
-def page(monitor: Monitor, rows: np.ndarray, alarms: list[Any], facts: dict[str, Any]) -> Page:
-    """The page for a run that is done."""
-    whole = np.isfinite(rows).all(axis=1)
-    sections = [Section("The run", [_chart(monitor, rows[whole], whole)]), Section("Alarms", _alarms(alarms))]
-    if any(alarm.T2 is not None for alarm in alarms):
-        sections.append(Section("Which sensor", _sensors(monitor, rows[whole], whole, alarms)))
-    sections += [
-        Section("How the limits were set", _limits(monitor, facts)),
-        Section("The same in Python", [Code(_code(monitor, facts))]),
+def page(
+    monitor: Monitor, rows: np.ndarray, alarms: list[Alarm], labels: list[str] | None, facts: dict[str, Any], code: str
+) -> Page:
+    """The page of a complete run; ``labels`` are the times of its rows, or None."""
+    complete = np.isfinite(rows).all(axis=1)
+    found = episodes(alarms)
+    sections = [
+        Section("The run", [_chart(monitor, rows, complete, labels)]),
+        Section("Alarms", _alarms(found, labels)),
     ]
-    told = (
-        f"{facts['alarms']} of {facts['rows']} rows raise an alarm" if alarms else f"no alarm in {facts['rows']} rows"
+    explained = sorted((episode for episode in found if episode[0].contribution is not None), key=len)[-SHOWN:]
+    if explained:
+        sections.append(Section("Which sensor", _sensors(monitor, rows, complete, labels, explained[::-1])))
+    sections += [Section("Limits", _limits(monitor, facts)), Section("The same in Python", [Code(code)])]
+    told = f"{facts['alarms']} of {counted(facts['rows'], 'row')}" if alarms else f"none of {facts['rows']} rows"
+    lead = (
+        f"{facts['new']}, compared with {facts['normal']}: alarms in {told}. "
+        f"In normal operation {100 * facts['alpha']:g} % of all rows raise a false alarm."
     )
-    lead = f"{facts['new']} beside {facts['normal']}: {told}, at a stated false-alarm rate of {facts['alpha']:g}."
     return Page("Process monitoring", lead, sections)
 
 
-def _figure(width: float, height: float, n_axes: int = 1):
-    """Axes of a figure that no window will ever show."""
+def episodes(alarms: list[Alarm]) -> list[Episode]:
+    """Alarms in consecutive rows together, but a missing reading or a changed constant apart from the others."""
+    starts = [0] + [number for number, pair in enumerate(pairwise(alarms), 1) if not _together(*pair)]
+    return [alarms[start:stop] for start, stop in pairwise([*starts, len(alarms)]) if stop > start]
+
+
+def _together(first: Alarm, second: Alarm) -> bool:
+    if second.row != first.row + 1:
+        return False
+    if first.alarm in STATISTICS:
+        return second.alarm in STATISTICS
+    return (first.alarm, first.sensor) == (second.alarm, second.sensor)
+
+
+def _figure(height: float, n_axes: int = 1):
+    """Axes of a figure that is not shown in a window."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained").subplots(n_axes, 1, squeeze=False).ravel()
+    return Figure(figsize=(6.2, height), layout="constrained").subplots(n_axes, 1, squeeze=False).ravel()
 
 
-def _chart(monitor: Monitor, rows: np.ndarray, whole: np.ndarray) -> Picture | Text:
-    if not len(rows):
-        return Text("No row is complete, so that none can be judged.")
-    axes = plot.chart(monitor, rows, _figure(7.4, 4.4, 2))
-    gaps = "" if whole.all() else f" {int((~whole).sum())} rows with gaps are left out."
-    return Picture(axes[0].figure, f"Both statistics over time; a row above either dashed line is an alarm.{gaps}")
+def _chart(monitor: Monitor, rows: np.ndarray, complete: np.ndarray, labels: list[str] | None) -> Picture | Text:
+    if not complete.any():
+        return Text("Every row has a gap, so that no statistic can be computed.")
+    axes = plot.chart(monitor, rows[complete], _figure(4.4, 2), time=_times(labels, len(rows))[complete])
+    gaps = "" if complete.all() else f" {counted(int((~complete).sum()), 'row')} with gaps left out."
+    return Picture(axes[0].figure, f"Both statistics over time. A row above a dashed line raises an alarm.{gaps}")
 
 
-def _alarms(alarms: list[Any]) -> list[Any]:
-    if not alarms:
+def _times(labels: list[str] | None, n_rows: int) -> np.ndarray:
+    """The times of the rows, or their numbers where they have none that can be read."""
+    try:
+        times = [datetime.fromisoformat(label).replace(tzinfo=None) for label in labels or ()]
+    except ValueError:
+        times = []
+    return np.array(times) if times else np.arange(1, n_rows + 1)
+
+
+def _alarms(found: list[Episode], labels: list[str] | None) -> list[Any]:
+    if not found:
         return [Text("None.")]
-    episodes: list[list[Any]] = []
-    for alarm in alarms:
-        if episodes and alarm.row == episodes[-1][-1].row + 1:
-            episodes[-1].append(alarm)
-        else:
-            episodes.append([alarm])
-    lines = []
-    for episode in episodes[:MOST]:
-        named = [alarm.sensor for alarm in episode if alarm.sensor]
-        sensor = max(set(named), key=named.count) if named else None
-        shown = next((alarm for alarm in episode if alarm.sensor == sensor), episode[0])
-        lines.append([episode[0].row, episode[-1].row, shown.alarm, sensor, shown.reading, shown.expected])
-    more = f" The first {MOST} of {len(episodes)} are shown." if len(episodes) > MOST else ""
-    caption = f"Alarms in consecutive rows are one line, with the sensor named most often.{more}"
-    return [Table(["from row", "to row", "statistic", "sensor", "reading", "expected"], lines, caption)]
+    lines = [[*_span(episode, labels), *_most_named(episode)] for episode in found[:MOST]]
+    times = [] if labels is None else ["time"]
+    more = f" The first {MOST} of {len(found)} are shown." if len(found) > MOST else ""
+    caption = f"Consecutive alarms share a line: first time, sensor named most often, its reading.{more}"
+    return [Table(["rows", *times, "alarm", "sensor", "reading", "expected"], lines, caption)]
 
 
-def _sensors(monitor: Monitor, rows: np.ndarray, whole: np.ndarray, alarms: list[Any]) -> list[Any]:
-    """The row farthest from its limits."""
-    places = np.cumsum(whole) - 1
-    worst = max((a for a in alarms if a.T2 is not None), key=lambda a: (1 - a.p_value, a.contribution))
-    ax = plot.contributions(monitor, rows, int(places[worst.row - 1]), _figure(7.4, 3.4)[0])
+def _span(episode: Episode, labels: list[str] | None) -> list[str]:
+    first, last = episode[0].row, episode[-1].row
+    rows = str(first) if first == last else f"{first}–{last}"
+    return [rows] if labels is None else [rows, _unbroken(labels[first - 1])]
+
+
+def _unbroken(label: str) -> str:
+    """The label with spaces and hyphens at which no line is broken."""
+    return label.replace(" ", "\u00a0").replace("-", "\u2011")
+
+
+def _most_named(episode: Episode) -> list[Any]:
+    named = [alarm.sensor for alarm in episode]
+    shown = episode[named.index(max(named, key=named.count))]
+    return [shown.alarm.replace("T2", "T²"), shown.sensor, shown.reading, shown.expected]
+
+
+def _sensors(
+    monitor: Monitor, rows: np.ndarray, complete: np.ndarray, labels: list[str] | None, found: Sequence[Episode]
+) -> list[Any]:
+    """The sensors in the row of each episode with the largest contribution."""
     reason = (
-        "A bar shows by how much the statistics would fall if that sensor alone were set right. Beside it stand what "
-        "the sensor reads and what it would read if all others are right."
+        "A bar shows by how much the statistics would fall if this sensor alone were corrected. The numbers are its "
+        "reading, and the reading expected from all other sensors."
     )
-    return [Text(reason), Picture(ax.figure, f"Row {worst.row}.")]
+    places = np.cumsum(complete) - 1
+    blocks: list[Any] = [Text(reason)]
+    for episode in found:
+        worst = max(episode, key=lambda alarm: alarm.contribution or 0)
+        ax = plot.contributions(monitor, rows[complete], int(places[worst.row - 1]), _figure(3.0)[0])
+        when = "" if labels is None else f", {labels[worst.row - 1]}"
+        run = f", the largest contribution in rows {_span(episode, None)[0]}" if len(episode) > 1 else ""
+        blocks.append(Picture(ax.figure, f"Row {worst.row}{when}{run}."))
+    return blocks
 
 
 def _limits(monitor: Monitor, facts: dict[str, Any]) -> list[Any]:
-    told = {
-        "false-alarm rate, both statistics together": facts["alpha"],
+    values = {
+        "false-alarm rate, T² and SPE together": facts["alpha"],
         "limit of T²": facts["limit_T2"],
         "limit of SPE": facts["limit_SPE"],
-        "rows from one false alarm to the next, in normal operation": facts["average_run_length"],
+        "average run length, in rows": facts["average_run_length"],
         "kernel": facts["kernel"],
         "components": facts["components"],
-        "earlier rows beside each": facts["lags"],
+        "lags": facts["lags"],
         "memory": "none" if monitor.memory is None else str(monitor.memory),
     }
+    unseen = (
+        "training rows, so that false alarms are more frequent than stated"
+        if monitor.limits == "training"
+        else "normal rows that the model has not seen"
+    )
     reason = (
-        "T² is how far a row lies from the middle along directions in which normal rows vary; SPE is how far it lies "
-        "from where normal rows lie at all. The limits come from normal rows that the model had not seen, unless "
-        "training rows were asked for: by its own rows any model looks better than it is."
+        "T² is the distance of a row from the centre of normal operation, in standard deviations along the patterns in "
+        "which normal rows vary. SPE is its distance from any such pattern. "
+        f"The limits come from {unseen}. The average run length is the number of normal rows from one false alarm to "
+        "the next."
     )
-    return [
-        Text(reason),
-        Table(["what", "value"], [[name, value] for name, value in told.items() if value is not None]),
-    ]
-
-
-def _code(monitor: Monitor, facts: dict[str, Any]) -> str:
-    read = "np.loadtxt({!r}, delimiter=',', skiprows=1)  # or any other way to a matrix"
-    if facts["model"]:
-        learned = [f"monitor = preimage.load({facts['normal']!r})"]
-    else:
-        template = " ".join(repr(monitor).split())
-        learned = [f"normal = {read.format(facts['normal'])}", f"monitor = {template}.fit(normal)"]
-    return "\n".join(
-        [
-            "import numpy as np",
-            "import preimage",
-            "from preimage import KernelPCA, Monitor, plot",
-            "",
-            *learned,
-            f"new = {read.format(facts['new'])}",
-            "alarms = monitor.predict(new) == -1",
-            "plot.chart(monitor, new)",
-            "table = monitor.diagnose(new)",
-        ]
-    )
+    return [Text(reason), Table(["", ""], [[name, value] for name, value in values.items() if value is not None])]

@@ -1,4 +1,4 @@
-"""Kernels, numbers of components, ways back and noise laws as they are typed on the command line."""
+"""Kernels, numbers of components, pre-image methods and noise laws as they are typed on the command line."""
 
 from __future__ import annotations
 

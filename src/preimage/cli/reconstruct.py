@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from preimage.cli.common import Command, Told, applies_model
+from preimage.cli.common import Command, CommandResult, applies_model
 
 if TYPE_CHECKING:
     from preimage.io import Reading
@@ -24,7 +24,7 @@ def command(
     scheduler: str | None,
     force: bool,
     as_json: bool,
-) -> Told:
+) -> CommandResult:
     """What the components of the model in the file MODEL keep of the rows of INPUT, in the form of INPUT."""
     from preimage.cli.apply import opened_for, write_answers
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from preimage.cli.common import Command, Told, applies_model
+from preimage.cli.common import Command, CommandResult, applies_model
 
 if TYPE_CHECKING:
     from preimage.io import Reading
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 @applies_model
 def command(
     model: str, input: str, output: str, reading: Reading, scheduler: str | None, force: bool, as_json: bool
-) -> Told:
-    """One number a row of INPUT: minus its squared distance to the subspace of the model in the file MODEL.
+) -> CommandResult:
+    """One number per row of INPUT: minus its squared distance to the subspace of the model in the file MODEL.
 
     The lower, the less a row is like those that the model was fitted on.
     """

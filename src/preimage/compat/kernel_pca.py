@@ -1,4 +1,4 @@
-"""The estimator."""
+"""``KernelPCA`` with scikit-learn's signature."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from preimage._typing import RowsLike
 from preimage.compat.kernels import named, wrapped
 from preimage.compat.matrices import center_any, nonnegative, writable_square
 from preimage.eigen import Dense, Eigenpairs, Lanczos, Solver
@@ -44,9 +45,9 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     kernel_params : dict, default=None
         Keyword arguments of a callable kernel.
     alpha : float, default=1.0
-        Ridge of the regression that learns the way back.
+        Ridge of the regression that is the inverse map.
     fit_inverse_transform : bool, default=False
-        Whether to learn the way back (not for precomputed kernels nor sparse data).
+        Whether to learn the inverse map (not for precomputed kernels nor sparse data).
     eigen_solver : {'auto', 'dense', 'arpack', 'randomized'}, default='auto'
         'dense' is :class:`preimage.eigen.Dense`, 'arpack' is :class:`preimage.eigen.Lanczos`, and 'randomized' is
         :class:`Randomized`, which chooses eigenvalues by their size, as scikit-learn's does. 'auto' is 'arpack' for
@@ -71,9 +72,9 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     eigenvectors_ : ndarray of shape (n_samples, n_components)
         Its eigenvectors, of unit length.
     dual_coef_ : ndarray of shape (n_samples, n_features)
-        Coefficients of the way back, if it was learned.
+        Coefficients of the inverse map, if it was learned.
     X_transformed_fit_ : ndarray of shape (n_samples, n_components)
-        Codes of the training rows, if the way back was learned.
+        Codes of the training rows, if the inverse map was learned.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         The training rows.
     gamma_ : float
@@ -149,7 +150,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: RowsLike, y=None):
         """Find the components of the rows of X, or of the kernel matrix X where it is precomputed."""
         if self.fit_inverse_transform and self._precomputed:
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
@@ -159,15 +160,15 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.gamma_ = 1 / X.shape[1] if self.gamma is None else self.gamma
         self._find_components(X)
         if self.fit_inverse_transform:
-            self._learn_way_back(X)
+            self._learn_inverse_map(X)
         self.X_fit_ = X
         return self
 
-    def fit_transform(self, X, y=None, **params):
+    def fit_transform(self, X: RowsLike, y=None, **params):
         """Fit, and return the codes √λₖuₖ of the training rows; no kernel is evaluated again."""
         return self.fit(X, **params)._training_codes
 
-    def transform(self, X):
+    def transform(self, X: RowsLike):
         """Codes of the rows of X: their coordinates along the components."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=self._accepted, reset=False)
@@ -179,10 +180,10 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             return tiles.floating(X) @ axes - offsets
         return self._multiply(X, self.X_fit_, axes) - offsets
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: RowsLike):
         """Rows of input space for rows of codes, by the kernel ridge regression learned in ``fit``.
 
-        The kernel is that of the inputs, with the same parameters, and there is no intercept; for better ways back see
+        The kernel is that of the inputs, with the same parameters, and there is no intercept; for better pre-images see
         :class:`preimage.KernelPCA`.
         """
         if not self.fit_inverse_transform:
@@ -199,7 +200,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             )
         return self._multiply(X, codes, self.dual_coef_)
 
-    def _find_components(self, X) -> None:
+    def _find_components(self, X: RowsLike) -> None:
         n = X.shape[0]
         k = n if self.n_components is None else min(n, self.n_components)
         solver = self._solver(n, k)
@@ -209,7 +210,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else slice(None)
         self.eigenvalues_, self.eigenvectors_ = values[kept], pairs.vectors[:, kept]
 
-    def _learn_way_back(self, X) -> None:
+    def _learn_inverse_map(self, X: RowsLike) -> None:
         """Solve (K + αI) C = X, K the kernel matrix of the codes (Bakır, Weston & Schölkopf 2004)."""
         codes = check_array(self._training_codes)  # there may be no component to learn from
         ridge = tiles.gram(self._kernel(), codes)
@@ -217,7 +218,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.dual_coef_ = scipy.linalg.solve(ridge.T, X, assume_a="pos", overwrite_a=True)
         self.X_transformed_fit_ = codes
 
-    def _centred_gram(self, X, stored: bool) -> tuple[Symmetric, np.ndarray]:
+    def _centred_gram(self, X: RowsLike, stored: bool) -> tuple[Symmetric, np.ndarray]:
         """The centred kernel matrix and the column means that centred it."""
         if self._precomputed:
             matrix = writable_square(X)
@@ -227,7 +228,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             if not stored and choose_storage("auto", X.shape[0], X.dtype, square=True) == "recompute":
                 operator, statistics = gram_operator(kernel, X, center=True, storage="recompute")
                 return operator, statistics.row_means
-            with np.errstate(over="ignore", invalid="ignore"):  # looked for in the result
+            with np.errstate(over="ignore", invalid="ignore"):  # the result is checked
                 matrix = tiles.gram(kernel, X)
         assert_all_finite(matrix, input_name="K, the kernel matrix,")
         return Stored(matrix), center_any(matrix)
@@ -260,7 +261,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             return wrapped(self.kernel, self.kernel_params or {})
         return named(self.kernel, float(self.gamma_), float(self.coef0), float(self.degree))
 
-    def _multiply(self, X, points, weights: np.ndarray) -> np.ndarray:
+    def _multiply(self, X: RowsLike, points, weights: np.ndarray) -> np.ndarray:
         """K(X, points) @ weights by tiles."""
         kernel = self._kernel()
         return tiles.multiply(kernel, _rows(kernel, X), _rows(kernel, points), weights)
@@ -289,6 +290,6 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return tags
 
 
-def _rows(kernel: Kernel, X):
+def _rows(kernel: Kernel, X: RowsLike):
     """Rows as the kernel takes them: a function of two rows sees whole numbers as they are."""
     return X if isinstance(kernel, Pairwise) and X.dtype.kind in "iub" else tiles.floating(X)

@@ -1,4 +1,4 @@
-"""The kernels of scikit-learn's ``KernelPCA`` as kernels of ours."""
+"""The kernels of scikit-learn's ``KernelPCA`` as kernels of this library."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from preimage._typing import RowsLike
 from preimage.gram import tiles
 
 
@@ -17,7 +18,7 @@ def center_any(matrix: np.ndarray) -> np.ndarray:
     return (columns + mean).astype(matrix.dtype)
 
 
-def writable_square(X) -> np.ndarray:
+def writable_square(X: RowsLike) -> np.ndarray:
     """A precomputed kernel matrix that may be written to."""
     if X.shape[0] != X.shape[1]:
         raise ValueError(

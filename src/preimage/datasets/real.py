@@ -60,7 +60,7 @@ class DatasetNotFound(FileNotFoundError):
 
 
 def load_digits() -> Images:
-    """The 1797 digits of 8 × 8 pixels that scikit-learn brings along, scaled to [0, 1].
+    """The 1797 digits of 8 × 8 pixels that come with scikit-learn, scaled to [0, 1].
 
     >>> digits = load_digits()
     >>> digits.X.shape, digits.shape
@@ -140,7 +140,7 @@ def _images(arrays: Mapping[str, Array], shape: tuple[int, int]) -> Split[Images
 
 @dataclass(frozen=True)
 class _Source:
-    """A file of arrays, and how a user comes by it."""
+    """A file of arrays, and where to get it."""
 
     title: str
     file: str
@@ -225,7 +225,7 @@ def _fetch_mnist() -> dict[str, Array]:
 def _openml(**which: Any) -> tuple[Array, Array]:
     from sklearn.datasets import fetch_openml
 
-    parser = "pandas" if find_spec("pandas") else "liac-arff"  # the same numbers, the first one sooner
+    parser = "pandas" if find_spec("pandas") else "liac-arff"  # the same numbers; pandas is faster
     X, y = fetch_openml(**which, as_frame=False, return_X_y=True, parser=parser)
     return X, y.astype(float).astype(int)
 
@@ -254,7 +254,7 @@ _ECG = _Source(
     file="cpsc_normal_beats.npz",
     shapes={"ecg4_lead0": (70, 512), "ecg1_lead0": (62, 512), "ecg18_lead1": (40, 512)},
     ranges=dict.fromkeys(_RECORDINGS.values(), (-100, 100)),
-    advice="The beats are in the public repository dgedon/invertible_kernel_PCA on GitHub, one beat a row here.",
+    advice="The beats are in the public repository dgedon/invertible_kernel_PCA on GitHub, here one beat per row.",
 )
 _MITBIH = _Source(
     title="the MIT-BIH beats",

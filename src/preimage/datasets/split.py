@@ -1,4 +1,4 @@
-"""What toy and real data share."""
+"""A training and a test set, of toy and real data."""
 
 from typing import Generic, NamedTuple, TypeVar
 

@@ -70,13 +70,13 @@ def eleven_gaussians(
     Parameters
     ----------
     n_train, n_test : int
-        Points a centre.
+        Points per centre.
     noise : float
         Standard deviation σ in each coordinate; the paper has 0.05, 0.1, 0.2, 0.4 and 0.8.
     spread : float
         Half the side of the cube that holds the centres. The paper says 1; its table is matched better by ½.
     random_state : int, Generator or None
-        Where the randomness comes from.
+        Random numbers for centres and points.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""A fitted kernel PCA, whatever its axes are made of.
+"""A fitted kernel PCA: what exact and approximate models share.
 
 Codes βₖ = ⟨Vₖ, φ(x) − φ̄⟩ along unit axes Vₖ give the projection Pφ(x) = φ̄ + Σₖ βₖVₖ.
 """
@@ -60,13 +60,13 @@ class Decomposition(Remembering):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the axes span all the variance there is."""
+        """Whether the axes span all the variance."""
         return bool(self.eigenvalues.sum() >= (1 - 1e-9) * self.total_variance)
 
     @property
     @abstractmethod
     def is_centred(self) -> bool:
-        """Whether the mean was taken off."""
+        """Whether the mean was subtracted."""
 
     @property
     @abstractmethod
@@ -111,7 +111,7 @@ class Decomposition(Remembering):
         return np.maximum(diagonal - 2 * means + self.mean_norm2 - np.square(axes - self.offsets).sum(axis=1), 0)
 
     def without_moments(self) -> Self:
-        """The same model without what only a further fit needs."""
+        """The same model without the moments, which only a further fit needs."""
         return self
 
     def _leading(self, q: int, **axes: Any) -> Self:
@@ -126,7 +126,7 @@ class OnFeatures(Decomposition):
     Parameters
     ----------
     features, moments
-        The feature map, and the moments of all rows seen; None where they cannot be added to.
+        The feature map, and the moments of all rows seen, or None if no rows can be added.
     trace_error
         What the features miss of the kernel, relative to it.
     """

@@ -19,7 +19,7 @@ from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning,
 from preimage.gram.operators import GramStatistics, Symmetric, gram_operator, matrix_operator
 from preimage.kernels import Kernel, Precomputed
 
-FULL_SPECTRUM = 2000  # up to so many rows the negative part of an unknown kernel's spectrum is computed whole
+FULL_SPECTRUM = 2000  # rows up to which all negative eigenvalues of a kernel are computed
 ROUND_OFF = 10  # times eps: eigenvalues relative to the largest that LAPACK's errors reach
 
 
@@ -111,7 +111,7 @@ def _model(kernel: Kernel, X: Any, pairs: Eigenpairs, kept: int, statistics: Gra
 def _enough_pairs(
     operator: Symmetric, statistics: GramStatistics, n_components: Any, most: int, solver: Solver, rng: Generator
 ) -> Eigenpairs:
-    """As many eigenpairs as the number of components may need; for a fraction, twice as many until they reach it."""
+    """As many eigenpairs as the components may need; for a fraction of variance, doubled until they reach it."""
     k = _first_number(n_components, most)
     while True:
         pairs = solver.solve(operator, k, rng)
@@ -129,10 +129,12 @@ def _first_number(n_components: Any, most: int) -> int:
     return min(32 if isinstance(n_components, float) else int(n_components), most)
 
 
-def count_components(values, residuals, n: int, scale: float, total_variance: float, n_components) -> int:
+def count_components(
+    values: Array, residuals: Any, n: int, scale: float, total_variance: float, n_components: int | float | None
+) -> int:
     """How many components to keep: those that are not round-off, and no more than were asked for.
 
-    ``scale`` is the size of what was subtracted to centre: beside it, variance as small as round-off is none. A pair
+    ``scale`` is the size of what centring subtracted: variance below its round-off counts as 0. A pair
     whose residual exceeds its eigenvalue may belong to the eigenvalue 0.
     """
     largest = float(values.max(initial=0))
@@ -173,8 +175,8 @@ def _scale(statistics: GramStatistics) -> float:
     return max(abs(statistics.trace), len(statistics.row_means) * abs(statistics.grand_mean))
 
 
-def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: Eigenpairs, rng) -> None:
-    """Say how much of the spectrum is negative, of a kernel that is not known to be positive definite."""
+def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: Eigenpairs, rng: Generator) -> None:
+    """Warn of the negative part of the spectrum of a kernel that is not known to be positive definite."""
     n, extent = operator.shape[0], ""
     if len(pairs.values) == n:
         spectrum = pairs.values
@@ -201,9 +203,9 @@ def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: 
 class _Flipped(Symmetric):
     """σI − A with σ the largest eigenvalue of A: its leading eigenpairs are the lowest of A, and none is near 0."""
 
-    def __init__(self, operator: Symmetric, sigma: float):
+    def __init__(self, operator: Symmetric, sigma: float) -> None:
         super().__init__(operator.dtype, operator.shape[0])
         self.operator, self.sigma = operator, sigma
 
-    def _matmat(self, V):
+    def _matmat(self, V: Array) -> Array:
         return self.sigma * V - self.operator @ V

@@ -88,8 +88,8 @@ class Expanded(Decomposition):
 class Projection(Weighted):
     """Vectors φ̄ + Σₖ βₖVₖ of a kernel PCA's subspace: an expansion that also knows its codes.
 
-    Over the training points its weights are γ̃ᵢ = Σₖ βₖαᵢₖ + 1/n (Kwok & Tsang 2003, eq. 6), and they sum to 1. What
-    follows from the codes alone is computed from them.
+    Over the training points its weights are γ̃ᵢ = Σₖ βₖαᵢₖ + 1/n (Kwok & Tsang 2003, eq. 6), and they sum to 1. Inner
+    products and norms are computed from the codes.
 
     Parameters
     ----------

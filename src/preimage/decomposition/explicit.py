@@ -33,7 +33,7 @@ class Components:
         wide = centred.shape[1] > centred.shape[0]
         values, vectors = leading_pairs(centred @ centred.T if wide else centred.T @ centred, n_components)
         values = np.maximum(values, 0)
-        # With the covariance even directions of round-off have an axis, and with all of them nothing is lost.
+        # The covariance gives an axis to directions of round-off too: all axes together lose nothing.
         available = int(np.sum(values > ROUND_OFF * np.finfo(values.dtype).eps * values[0])) if wide else len(values)
         q = count_wanted(values[:available], total, n_components)
         axes = centred.T @ (vectors[:, :q] / np.sqrt(values[:q])) if wide else vectors[:, :q]
@@ -49,7 +49,7 @@ class Components:
 
 
 def leading_pairs(matrix: Array, n_components: int | float | None) -> tuple[Array, Array]:
-    """Eigenpairs in descending order: as many as were asked for by number, or all of them."""
+    """Eigenpairs in descending order: as many as a whole number asks for, else all."""
     with threads.single_threaded_blas():
         if isinstance(n_components, int) and n_components < len(matrix) // 4:
             values, vectors = lapack.leading(matrix, n_components)

@@ -7,7 +7,8 @@ Features F of the rows (n × r), their mean μ over all rows, and (F − 1μᵀ)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from functools import singledispatch
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from preimage.decomposition.expanded import Expanded
 from preimage.decomposition.explicit import leading_pairs
 from preimage.eigen.base import column_signs
 from preimage.exceptions import PoorApproximationWarning, warn
-from preimage.features import FeatureMap, FourierMap, Moments, NystromMap
+from preimage.features import FourierMap, Moments, NystromMap
 from preimage.gram import tiles
 
 SAMPLE = 2000  # rows kept for methods that learn from examples
@@ -42,15 +43,21 @@ class Approximate(Expanded, OnFeatures):
         return slim
 
 
-def decompose(features: FeatureMap, moments: Moments, sample: Rows, n_components, *, center: bool = True) -> OnFeatures:
-    """Kernel PCA from the moments of the features; ``sample`` holds some of the rows, for what the moments lack."""
-    if isinstance(features, FourierMap):
-        return spectral.from_moments(features, moments, sample, n_components, center)
-    assert isinstance(features, NystromMap)
-    return _on_landmarks(features, moments, sample, n_components, center)
+@singledispatch
+def decompose(
+    features: Any, moments: Moments, sample: Rows, n_components: int | float | None, *, center: bool = True
+) -> OnFeatures:
+    """Kernel PCA from the moments of the features; ``sample`` holds some of the rows, for diagnostics."""
+    raise TypeError(f"there is no kernel PCA on features of the class {type(features).__name__}.")
 
 
-def _on_landmarks(features: NystromMap, moments: Moments, sample, n_components, center: bool) -> Approximate:
+decompose.register(FourierMap, spectral.from_moments)
+
+
+@decompose.register(NystromMap)
+def _on_landmarks(
+    features: NystromMap, moments: Moments, sample: Rows, n_components: int | float | None, *, center: bool = True
+) -> Approximate:
     mean, scatter = features.finish(moments.mean, moments.scatter)
     trace_error = max(0.0, 1 - (np.trace(scatter) + moments.n * mean @ mean) / moments.trace)
     if not center:
@@ -83,7 +90,7 @@ def _on_landmarks(features: NystromMap, moments: Moments, sample, n_components, 
 class _Missed:
     """What the features miss of the kernel, R = K − FFᵀ, on a sample of rows."""
 
-    def __init__(self, features: NystromMap, sample, n: int):
+    def __init__(self, features: NystromMap, sample: Rows, n: int) -> None:
         sample = sample[:: -(-sample.shape[0] // ENOUGH)]
         self.F, self.n = features(sample), n
         self.R = tiles.gram(features.kernel, sample) - self.F @ self.F.T

@@ -1,4 +1,4 @@
-"""Kernel PCA on random Fourier features, whose vectors are coordinates and no expansions."""
+"""Kernel PCA on random Fourier features, whose vectors are explicit coordinates, not expansions."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ class Spectral(OnFeatures):
         return (self.features(X[rows]) for rows in tiles.row_blocks(X.shape[0], 24 * self.features.width))
 
 
-def from_rows(features: FourierMap, X: Rows, sample: Rows, n_components, *, center: bool = True) -> Spectral:
+def from_rows(
+    features: FourierMap, X: Rows, sample: Rows, n_components: int | float | None, *, center: bool = True
+) -> Spectral:
     """The model of fewer rows than features, by the Gram matrix of the rows; it keeps no moments to add to."""
     F = features(X)
     found = Components.of(F if center else np.vstack([F, -F]), n_components)
@@ -83,7 +85,9 @@ def from_rows(features: FourierMap, X: Rows, sample: Rows, n_components, *, cent
     return _model(features, None, sample, values, found.axes, found.mean, variance)
 
 
-def from_moments(features: FourierMap, moments: Moments, sample: Rows, n_components, center: bool) -> Spectral:
+def from_moments(
+    features: FourierMap, moments: Moments, sample: Rows, n_components: int | float | None, *, center: bool = True
+) -> Spectral:
     """The model of any number of rows, from the moments of their features."""
     mean, scatter = (moments.mean, moments.scatter) if center else (np.zeros_like(moments.mean), moments.second())
     spectrum, axes = leading_pairs(scatter, n_components)
@@ -93,7 +97,15 @@ def from_moments(features: FourierMap, moments: Moments, sample: Rows, n_compone
     return _model(features, moments, sample, spectrum[:q], axes[:, :q] * column_signs(axes[:, :q]), mean, variance)
 
 
-def _model(features: FourierMap, moments, sample: Rows, values, axes, mean, variance: float) -> Spectral:
+def _model(
+    features: FourierMap,
+    moments: Moments | None,
+    sample: Rows,
+    values: Array,
+    axes: Array,
+    mean: Array,
+    variance: float,
+) -> Spectral:
     dtype, F = features.frequencies.dtype, features(sample)
     gram = tiles.gram(features.kernel, sample)
     return Spectral(

@@ -1,4 +1,4 @@
-"""``preimage demo``: noisy digits, what each method makes of them, and a page that shows it."""
+"""``preimage demo``: noisy digits denoised by several methods, and a page with the results."""
 
 from __future__ import annotations
 

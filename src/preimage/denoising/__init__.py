@@ -1,10 +1,10 @@
-"""Denoising by stages of kernel features with a learned way back, and, of one picture alone, by similar patches."""
+"""Denoising by stages of kernel features with a learned inverse map, and, of one picture alone, by similar patches."""
 
 from preimage.denoising.chroma import CoarseColours
-from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.impulses import filled, lost
 from preimage.denoising.learning import Learner, Units
 from preimage.denoising.levels import measured_noise
+from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.pictures import EFFORTS, NoisyPicture, in_tiles
 from preimage.denoising.pieces import cut, small_patches
 from preimage.denoising.saturation import Limits

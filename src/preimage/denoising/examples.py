@@ -20,7 +20,7 @@ __all__ = ["Clean", "Examples", "Noisy"]
 
 
 class Examples(Protocol):
-    """Images to fit or to judge a stage by."""
+    """Images to fit or to validate a stage on."""
 
     @property
     def images(self) -> Images:
@@ -115,7 +115,7 @@ class Noisy:
         return phi.T @ view.answers(still)(places) - self.sigma**2 * slope
 
     def risk(self, estimates):
-        return Sure(self.sigma).judge(self.images[: self.n], self._probe, estimates, self.trusted[..., None])
+        return Sure(self.sigma).evaluate(self.images[: self.n], self._probe, estimates, self.trusted[..., None])
 
     def part(self, chosen):
         return Noisy(self.sigma, self.images[np.concatenate([chosen, chosen + self.n])], self.trusted[chosen])

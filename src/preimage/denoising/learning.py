@@ -1,4 +1,4 @@
-"""From examples to a stack: which images teach, which judge, and what each level may use."""
+"""From examples to a stack: which images it learns from, which validate it, and what each level may use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Learner", "Units"]
 
 PLACES = 150_000  # at which a stage looks while it is fitted
 ENOUGH, MOST_COPIES = 6000, 6  # corrupted images that a level learns from, and how many may be of the same
-JUDGES, JUDGED_POINTS = 300, 80_000  # images, and points in them, that are kept to judge the levels by
+VALIDATION, VALIDATION_POINTS = 300, 80_000  # images, and points in them, that are held out to choose settings
 FOLDS = 4
 CAREFUL = 0.95  # of the noise is the most that is taken away on the mean, because some rows speak for all
 ENOUGH_FOR_HALVES = 8000  # points
@@ -77,45 +77,45 @@ class Learner:
                 NoiseLevelWarning,
             )
             return Stack(risk=sigma**2)
-        judging, teaching = _split(useful.shape, rng)
-        judges, teachers = (Noisy.draw(useful[some], sigma, rng, trusted[some]) for some in (judging, teaching))
+        held_out, teaching = _split(useful.shape, rng)
+        validation, teachers = (Noisy.draw(useful[some], sigma, rng, trusted[some]) for some in (held_out, teaching))
         fold = _folds(len(teaching), rng)
         settings = {
             "mending": Mending(limits, sigma) if limits else None,
             "at_large": max(0.6, 8 * sigma - 1.7),  # the more noise, the more do surroundings at large say
             "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= useful[teaching, ..., 0].size <= PLACES,
         }
-        stack = self._fit(lambda: (teachers, fold), judges, rng, **settings)
-        some = images[:JUDGES]
+        stack = self._fit(lambda: (teachers, fold), validation, rng, **settings)
+        some = images[:VALIDATION]
         removed = float(np.sqrt(np.mean(np.square(stack(some) - some), dtype=float)))
         return stack.sharing(min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
 
     def from_clean(self, images: Images, noise: Callable, rng: np.random.Generator) -> Stack:
         """A stack from clean images; every level sees them with noise of its own."""
-        judging, teaching = _split(images.shape, rng)
+        held_out, teaching = _split(images.shape, rng)
         copies = int(np.clip(round(ENOUGH / len(teaching)), 1, MOST_COPIES))
         truth, fold = np.concatenate([images[teaching]] * copies), np.tile(_folds(len(teaching), rng), copies)
-        judges = Clean(images[judging], noise(images[judging], rng))
-        return self._fit(lambda: (Clean(truth, noise(truth, rng)), fold), judges, rng)
+        validation = Clean(images[held_out], noise(images[held_out], rng))
+        return self._fit(lambda: (Clean(truth, noise(truth, rng)), fold), validation, rng)
 
-    def _fit(self, draw: Callable, judges: Examples, rng, **settings) -> Stack:
+    def _fit(self, draw: Callable, validation: Examples, rng, **settings) -> Stack:
         recipe = Recipe(self.kernel, self.n_landmarks, PLACES)
         plan = Plan(
             recipe if self.wholes else None,
             recipe if self.windows else None,
-            1 if settings.get("mending") else self.n_levels,  # judges that look past what was cut off mislead the rest
+            1 if settings.get("mending") else self.n_levels,  # validation without what was cut off misleads the rest
             0.0 if self.anywhere else POSITION,
             **settings,
         )
-        return plan.fit(draw, judges, rng)
+        return plan.fit(draw, validation, rng)
 
 
 def _split(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of the images that judge, and of those that teach."""
+    """The numbers of the validation images, and of the others."""
     n, points = shape[0], int(np.prod(shape[1:-1]))
     order = rng.permutation(n)
-    n_judges = max(1, min(n // 8, JUDGES, JUDGED_POINTS // points))
-    return order[:n_judges], order[n_judges:]
+    n_validation = max(1, min(n // 8, VALIDATION, VALIDATION_POINTS // points))
+    return order[:n_validation], order[n_validation:]
 
 
 def _most(trusted: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import uniform_filter
 
-from preimage.denoising.curves import NoiseCurve
+from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.saturation import Limits
 from preimage.statistics.noise_level.differences import patch_moments
 

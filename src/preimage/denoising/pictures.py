@@ -17,8 +17,8 @@ from scipy.fft import dct
 from scipy.ndimage import gaussian_filter
 
 from preimage import progress
-from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.groups import Search, Steps, Variance
+from preimage.denoising.noise_curve import NoiseCurve
 
 __all__ = ["EFFORTS", "Answered", "NoisyPicture", "combined", "in_tiles"]
 

@@ -1,7 +1,7 @@
 """Many small pictures whose values were cut off: each is answered together with the pictures most like it.
 
 Kernel stages learn by Stein's identity, which needs Gaussian noise. Groups need no more than its mean and variance, and
-those of values that were cut off are known (:mod:`preimage.denoising.curves`).
+those of values that were cut off are known (:mod:`preimage.denoising.noise_curve`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import norm
 
-from preimage.denoising.curves import NoiseCurve
 from preimage.denoising.groups.ridge import by_pilot, by_stein
+from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.saturation import Limits
 from preimage.denoising.views import Images
 from preimage.gram import tiles
@@ -21,7 +21,7 @@ __all__ = ["SimilarRows", "censored_level"]
 
 FIRST, SECOND = 16, 60  # rows in a group of the first and of the second step
 EXTRA = 0.05
-JUDGES = 300  # rows by which the risk is told
+VALIDATION = 300  # rows on which the risk is estimated
 BETWEEN = 0.3, 0.7  # shares of values at a limit, between which a column tells its spread best
 LOWEST = 0.1  # quantile of the spreads of columns that is taken for noise alone
 
@@ -49,7 +49,7 @@ class SimilarRows:
         """From noisy images, one per row."""
         noisy = images.reshape(len(images), -1).astype(np.float32)
         found = cls(noisy, cls(noisy, noisy, curve)._first(noisy), curve)
-        some = found(images[rng.permutation(len(images))[:JUDGES]])
+        some = found(images[rng.permutation(len(images))[:VALIDATION]])
         noise = np.sqrt(curve.before(some)) * rng.standard_normal(some.shape)
         again = found(np.clip(some + noise, curve.limits.low, curve.limits.high).astype(np.float32))
         return replace(found, risk=float(np.mean(np.square(again - some), dtype=float)))

@@ -79,7 +79,7 @@ class Stack:
     levels : tuple of Level
         Each sees the estimate of the one before.
     risk : float
-        The mean squared error of a number, as the images that judged the levels show it.
+        The mean squared error of a number, estimated on the validation images.
     share : float
         How much of the change that the levels propose is made.
     """
@@ -131,35 +131,37 @@ class Plan:
     at_large: float = 1.0
     in_halves: bool = False
 
-    def fit(self, draw: Callable[[], tuple[Examples, np.ndarray]], judges: Examples, rng: np.random.Generator) -> Stack:
-        """A stack for the examples that ``draw`` returns with their folds, judged on others.
+    def fit(
+        self, draw: Callable[[], tuple[Examples, np.ndarray]], validation: Examples, rng: np.random.Generator
+    ) -> Stack:
+        """A stack for the examples that ``draw`` returns with their folds, validated on others.
 
         It draws for every level, so that clean examples may come with new noise.
         """
-        stack, judged, taught = Stack(risk=float(judges.risk(judges.images).mean())), None, _Taught()
+        stack, answered, taught = Stack(risk=float(validation.risk(validation.images).mean())), None, _Taught()
         for number in range(self.n_levels):
             progress.report("stages", number, self.n_levels)
             taught = taught.under(stack, *draw())
-            level = self._level(taught, judges, judged, rng)
+            level = self._level(taught, validation, answered, rng)
             if not level.risk < WORTH * stack.risk:
                 break
-            stack, judged = Stack((*stack.levels, level), level.risk), level(judges.images, judged)
+            stack, answered = Stack((*stack.levels, level), level.risk), level(validation.images, answered)
         progress.report("stages", self.n_levels, self.n_levels)
         return stack
 
-    def _level(self, taught: _Taught, judges: Examples, judged: Images | None, rng: np.random.Generator) -> Level:
+    def _level(self, taught: _Taught, validation: Examples, answered: Images | None, rng: np.random.Generator) -> Level:
         examples, fold, below = taught.examples, taught.fold, taught.below
         noisy = examples.images
         whole = self._whole(examples, fold[: examples.n], below, rng)
         if self.local is None:
             level = Level(whole, None)
-            return replace(level, risk=float(judges.risk(level(judges.images, judged)).mean()))
+            return replace(level, risk=float(validation.risk(level(validation.images, answered)).mean()))
         view = Windows(self._lenses(below is not None), self.position)
-        maps, judge_maps = seen(whole, noisy, below, fold), seen(whole, judges.images, judged)
+        maps, validation_maps = seen(whole, noisy, below, fold), seen(whole, validation.images, answered)
         if self.in_halves:
             stages = self.local.crossed(view, maps, examples, fold[: examples.n] % HALVES, rng)
-            return Level(whole, stages, float(judges.risk(stages(judge_maps)).mean()), self.mending)
-        stage, risk = self.local.judged(view, maps, examples, judge_maps, judges, rng)
+            return Level(whole, stages, float(validation.risk(stages(validation_maps)).mean()), self.mending)
+        stage, risk = self.local.validated(view, maps, examples, validation_maps, validation, rng)
         return Level(whole, stage, risk, self.mending)
 
     def _lenses(self, has_below: bool) -> tuple[Lens, ...]:
@@ -172,7 +174,7 @@ class Plan:
         if self.whole is None:
             return Blurred()
         if below is not None:
-            view = Whole((0.0, 1.0), beside=self.local is None)
+            view = Whole((0.0, 1.0), with_values=self.local is None)
             return self.whole.crossed(view, [examples.images, below], examples, fold, rng)
         if self.local is None:
             return LinearFilter.fit(examples)

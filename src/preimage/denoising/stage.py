@@ -80,10 +80,10 @@ class Recipe:
     n_landmarks: int
     n_places: int
 
-    def judged(self, view, maps, examples, judge_maps, judges: Examples, rng) -> tuple[Stage, float]:
+    def validated(self, view, maps, examples, validation_maps, validation: Examples, rng) -> tuple[Stage, float]:
         """The stage whose ridge has the least risk on other images, and that risk."""
         paths, stage = self._path(view, maps, examples, rng)
-        risks = _risks(stage, paths, judge_maps, judges)
+        risks = _risks(stage, paths, validation_maps, validation)
         best = int(np.argmin(risks))
         return Stage(stage.view, stage.features, paths[best]), float(risks[best])
 
@@ -117,14 +117,17 @@ class Recipe:
         return Features.choose(self.kernel, rows, rng.choice(len(rows), m, replace=False, p=chance / chance.sum()))
 
 
-def _risks(stage: Stage, paths: np.ndarray, maps, judges: Examples) -> np.ndarray:
+def _risks(stage: Stage, paths: np.ndarray, maps, validation: Examples) -> np.ndarray:
     """The mean risk of every ridge."""
     n_ridges, _, n_answers = paths.shape
     side_by_side = np.ascontiguousarray(paths.transpose(1, 0, 2).reshape(paths.shape[1], -1))
     answers = stage.answers(maps, side_by_side).reshape(-1, n_ridges, n_answers)
     shape = maps[0].shape
     return np.array(
-        [judges.risk(stage.view.assemble(np.ascontiguousarray(answers[:, i]), shape)).mean() for i in range(n_ridges)]
+        [
+            validation.risk(stage.view.assemble(np.ascontiguousarray(answers[:, i]), shape)).mean()
+            for i in range(n_ridges)
+        ]
     )
 
 

@@ -51,12 +51,12 @@ class Whole:
     ----------
     weights : tuple of floats
         One a map; a map of weight 0 is not looked at.
-    beside : bool
+    with_values : bool
         Whether the numbers themselves are seen beside their codes.
     """
 
     weights: tuple[float, ...]
-    beside: bool = False
+    with_values: bool = False
 
     def places(self, shape):
         return shape[0]
@@ -97,7 +97,7 @@ class Coded:
     def reader(self, maps):
         rows = self.whole.reader(maps)(slice(None))
         codes = self.model.codes(rows)
-        seen = np.concatenate([codes, rows], axis=1) if self.whole.beside else codes
+        seen = np.concatenate([codes, rows], axis=1) if self.whole.with_values else codes
         return lambda places: seen[places]
 
     def answers(self, images):

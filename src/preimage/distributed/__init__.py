@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from preimage.distributed import answers, clustering
+from preimage._typing import RowsLike
+from preimage.distributed import apply, clustering
 from preimage.distributed.cluster import connected
 from preimage.distributed.fitting import fit_kernel_pca
 from preimage.estimators.conventions import unchanged_on_failure
@@ -22,13 +23,13 @@ from preimage.estimators.conventions import unchanged_on_failure
 __all__ = ["call", "connected", "fit_kernel_pca"]
 
 
-def call(estimator, method: str, X, **options: Any):
+def call(estimator, method: str, X: RowsLike, **options: Any):
     """A method of an estimator on the rows of a Dask array.
 
     ``fit`` runs at once, and leaves the estimator as it was where it fails; all else is lazy.
     """
     if method != "fit":
-        return answers.lazy(estimator, method, X, **options)
+        return apply.lazy(estimator, method, X, **options)
     with unchanged_on_failure(estimator):
         clustering.fit_kernel_kmeans(estimator, X, **options)
     return estimator

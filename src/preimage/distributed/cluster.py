@@ -1,7 +1,7 @@
 """The scheduler that does the work: an active client where there is one, else the threads of this process.
 
-Dask schedules, moves data and repeats what a lost worker had done. What is here says once, in a sentence, what Dask
-could not repair.
+Dask schedules, moves data and repeats what a lost worker had done. This module turns what Dask could not repair into
+one clear error.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from preimage.gram import threads
 
 FAN = 8  # parts that are added in one step of a tree
 TOPIC = "preimage-rows"
-POLL = 0.2  # seconds between two looks at how far the work is
+POLL = 0.2  # seconds between two reports of progress
 CONNECT = 10.0  # seconds until a scheduler must have answered
 
 
 def sized(kind: type) -> type:
-    """A class of which Dask is told how many bytes its arrays take: it plans by that what to move and what to keep."""
+    """Register a class with Dask's ``sizeof``, by the bytes of its arrays: Dask plans transfers by it."""
     sizeof.register(kind, _n_bytes)
     return kind
 
@@ -59,11 +59,11 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 def check_workers() -> None:
-    """Refuse a cluster that has nobody to do the work."""
+    """Refuse a cluster without workers."""
     client = active_client()
     if client is None:
         return
-    with _told():
+    with _translated():
         if not client.nthreads():
             raise ClusterError(
                 "the Dask cluster has no workers: start some, and wait for them by client.wait_for_workers(1)."
@@ -71,21 +71,21 @@ def check_workers() -> None:
 
 
 def once(thing: Any) -> Any:
-    """A thing that many tasks need, as a task of its own: it is sent once, and repeated where a worker is lost.
+    """A value that many tasks need, as a task of its own: it is sent once, and recomputed if a worker is lost.
 
-    Data that are scattered instead would be gone with the worker that holds them.
+    Scattered data would be lost with their worker.
     """
     client = active_client()
     if client is None:
         return dask.delayed(thing, traverse=False)
-    with _told(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+    with _translated(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
         return client.submit(_same, thing, pure=False)
 
 
 def compute(*things: Any, total: int | None = None) -> tuple:
-    """The values of lazy things, with progress over ``total`` rows where tasks tell it (see :func:`report_rows`)."""
+    """The values of lazy objects, with progress over ``total`` rows if tasks report it (see :func:`report_rows`)."""
     client = active_client()
-    with _told():
+    with _translated():
         if client is None:
             return _by_threads(things, total)
         if total is None or not progress.is_listened_to():
@@ -94,8 +94,8 @@ def compute(*things: Any, total: int | None = None) -> tuple:
 
 
 def keep(things: Sequence[Any]) -> list:
-    """Lazy things computed, and left where they are."""
-    with _told():
+    """Compute lazy objects and keep them on the workers."""
+    with _translated():
         return list(dask.persist(*things))
 
 
@@ -120,7 +120,7 @@ def budget() -> float:
 
 @contextmanager
 def as_one_of_many(working_memory: float) -> Iterator[None]:
-    """What a task runs in: one thread, because Dask fills the others, the caller's memory budget, and no listener."""
+    """The context of a task: one thread, because Dask fills the others, the caller's memory budget, no listener."""
     with threads.single_threaded(), config_context(working_memory=working_memory), progress.listen(_unheard):
         yield
 
@@ -152,7 +152,7 @@ def _by_threads(things: tuple, total: int | None) -> tuple:
 
     def count(key: Any, value: Any, *rest: Any) -> None:
         nonlocal done
-        told = getattr(value, "n_told", 0)
+        told = getattr(value, "n_done", 0)
         done += told
         if total is not None and told:
             progress.report("rows", min(done, total), total)
@@ -162,7 +162,7 @@ def _by_threads(things: tuple, total: int | None) -> tuple:
 
 
 def _watched(client: Client, things: tuple, total: int) -> tuple:
-    """The same on a cluster, where workers tell how far they are; work that is done twice counts once."""
+    """The same on a cluster, whose workers report progress; repeated work counts once."""
     told = [0]
 
     def add(event: tuple) -> None:
@@ -189,13 +189,13 @@ def _still_waiting(futures: list) -> bool:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What Dask cannot repair, as a sentence."""
+def _translated() -> Iterator[None]:
+    """Errors that Dask cannot repair, as one clear error."""
     try:
         yield
     except KilledWorker as error:
         raise ClusterError(
-            "one of the chunks has brought several workers down, mostly because it does not fit their memory: make "
+            "one of the chunks has crashed several workers, probably because it does not fit into their memory: make "
             "the chunks smaller by X.rechunk, or take workers with more memory."
         ) from error
     except (CommClosedError, CancelledError, ClosedClientError, TimeoutError) as error:

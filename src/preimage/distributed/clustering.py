@@ -8,6 +8,7 @@ import dask
 import numpy as np
 import scipy.sparse as sp
 
+from preimage._typing import RowsLike
 from preimage.distributed import cluster
 from preimage.estimators import conventions
 from preimage.gram import threads
@@ -61,7 +62,7 @@ class ChunkedFeatureGram(FeatureGram):
         return cluster.compute(cluster.tree(parts, _sum))[0]
 
 
-def fit_kernel_kmeans(estimator, X, y=None, sample_weight=None) -> None:
+def fit_kernel_kmeans(estimator, X: RowsLike, y=None, sample_weight=None) -> None:
     """Fit a kernel k-means through landmarks."""
     from preimage.distributed.rows import ChunkedRows
     from preimage.estimators.kernel_kmeans import sample_weights

@@ -32,8 +32,8 @@ class ChunkMoments:
     sample: np.ndarray
 
     @property
-    def n_told(self) -> int:
-        """ChunkedRows that one chunk adds to the progress; sums add none."""
+    def n_done(self) -> int:
+        """Rows that one chunk adds to the progress; sums add none."""
         return self.moments.n
 
     def __add__(self, other: ChunkMoments) -> ChunkMoments:
@@ -41,9 +41,9 @@ class ChunkMoments:
 
 
 class _SummedMoments(ChunkMoments):
-    """Those of several chunks."""
+    """The moments of several chunks."""
 
-    n_told = 0
+    n_done = 0
 
 
 @cluster.sized
@@ -99,7 +99,7 @@ def _fit_exact(settings: Settings, rows: ChunkedRows, rng: Generator) -> Exact:
 
 
 def examples(kernel: Kernel, rows: ChunkedRows) -> np.ndarray | ChunkedRows:
-    """ChunkedRows that length scales are taken from, where any is: all of a few, and evenly spaced ones of many."""
+    """Rows that length scales are taken from, if any is: all of them if they are few, else evenly spaced ones."""
     if not scales.takes_rows(kernel):
         return rows
     return rows[:] if rows.shape[0] <= ENOUGH else scales.spread_rows(rows, scales.SAMPLE)

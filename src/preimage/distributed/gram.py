@@ -7,6 +7,7 @@ from typing import Any
 import dask
 import numpy as np
 
+from preimage._typing import RowsLike
 from preimage.distributed import cluster
 from preimage.gram import threads, tiles
 from preimage.gram.operators import GramStatistics, Symmetric, Tiled, centred, choose_storage
@@ -41,7 +42,7 @@ class Recomputed(Tiled):
         return np.concatenate(cluster.compute(*parts))
 
 
-def gram_on_cluster(kernel, X, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
+def gram_on_cluster(kernel, X: RowsLike, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
     """What :func:`preimage.gram.operators.gram_operator` does, in row chunks on the workers."""
     stored = storage_on_cluster(storage, X.shape[0], X.dtype) == "memory"
     operator = (Held if stored else Recomputed)(kernel, X)
@@ -49,12 +50,12 @@ def gram_on_cluster(kernel, X, *, center: bool, storage: str = "auto") -> tuple[
 
 
 def _parts(n: int, most: int) -> list[slice]:
-    """Row chunks of at most ``most`` rows, and at least two for every thread there is."""
+    """Row chunks of at most ``most`` rows, and at least two per thread."""
     return tiles.slices(n, max(1, min(most, -(-n // (2 * cluster.n_parallel_tasks())))))
 
 
 def storage_on_cluster(storage: str, n: int, dtype) -> str:
-    """``"memory"`` or ``"recompute"``; ``"auto"`` holds the matrix where half of the workers' memory does.
+    """``"memory"`` or ``"recompute"``; ``"auto"`` holds the matrix if it fits into half of the workers' memory.
 
     A square is assembled by callers that need it.
     """

@@ -1,8 +1,8 @@
 """Randomly pivoted Cholesky among rows that are spread over machines.
 
-The factor G of K ≈ GᵀG stays with the rows: every machine holds its columns. To and fro go the sums of the residual
-diagonal, the rows proposed, and the new landmarks. In exact arithmetic, and with the same generator, the rows chosen
-are those of :func:`preimage.features.landmarks.pivots`, whatever the chunks.
+The factor G of K ≈ GᵀG stays with the rows: every machine holds its columns. Workers and caller exchange the sums of
+the residual diagonal, the rows proposed, and the new landmarks. In exact arithmetic, and with the same generator, the
+rows chosen are those of :func:`preimage.features.landmarks.pivots`, whatever the chunks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Factor:
 
     @classmethod
     def start(cls, parts: list[np.ndarray], kernel) -> Factor:
-        """Rows of which nothing is known yet."""
+        """Rows before the first landmark."""
         X = np.concatenate(parts)
         return cls(X, (), np.maximum(kernel.diagonal(X), 0).astype(float))
 
@@ -122,7 +122,7 @@ def _propose(parts: list, totals: np.ndarray, uniform: np.ndarray) -> tuple[np.n
 
 
 def _groups(parts: list) -> list[list]:
-    """Parts put together, so that there are few of them: picked rows are few a chunk."""
+    """Parts put together, so that there are few of them: few rows of each chunk are picked."""
     size = -(-len(parts) // GROUPS)
     return [parts[i : i + size] for i in range(0, len(parts), size)]
 

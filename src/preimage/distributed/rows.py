@@ -1,4 +1,4 @@
-"""The rows of a Dask array, checked, and what of them is asked for by number."""
+"""The rows of a Dask array, checked, and some of them by number."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from preimage._typing import RowsLike
 from preimage.distributed import cluster
 from preimage.distributed.clustering import ChunkedFeatureGram
 from preimage.distributed.pivots import choose_pivots
@@ -25,8 +26,8 @@ class ChunkedRows:
     array: Any
 
     @classmethod
-    def of(cls, X) -> ChunkedRows:
-        """The rows of a Dask array whose chunks are whole rows; a sentence for anything else."""
+    def of(cls, X: RowsLike) -> ChunkedRows:
+        """The rows of a Dask array whose chunks are whole rows; anything else is refused."""
         return cls(checked(X))
 
     @property
@@ -67,7 +68,7 @@ class ChunkedRows:
         return np.concatenate(cluster.compute(*picked)) if picked else np.empty((0, self.shape[1]), self.dtype)
 
     def picked(self, chosen: np.ndarray) -> list:
-        """Rows by ascending numbers, lazily, a part a chunk."""
+        """Rows by ascending numbers, lazily, one part per chunk."""
         inside = self.local(chosen)
         touched = [len(part) > 0 for part, size in zip(inside, self.sizes, strict=True) if size]
         whole = [slice(None) if len(part) == size else part for part, size in zip(inside, self.sizes, strict=True)]
@@ -89,11 +90,11 @@ class ChunkedRows:
         return ChunkedFeatureGram(self, features_map)
 
 
-def checked(X) -> Any:
-    """A Dask array of numbers whose chunks are whole rows of known number; a sentence for anything else."""
+def checked(X: RowsLike) -> Any:
+    """A Dask array of numbers whose chunks are whole rows of known number; anything else is refused."""
     if not isinstance(X, da.Array):
         raise TypeError(
-            f"a Dask {type(X).__name__} is no array: give its numbers by .to_dask_array(lengths=True), or an array."
+            f"a Dask {type(X).__name__} is not an array: convert it by .to_dask_array(lengths=True), or an array."
         )
     if X.ndim != 2:
         raise ValueError(f"rows must form a matrix, not a Dask array of {X.ndim} axes.")

@@ -258,6 +258,6 @@ def _start(operator: Symmetric, width: int, rng: Generator) -> Array:
     values, axes = lapack.divide_and_conquer((features.T @ features).astype(float))
     few = min(width, int(np.sum(values > 0)))
     leading = features @ (axes[:, -few:] / np.sqrt(values[-few:])).astype(features.dtype)
-    block *= 0.03  # enough to find what the landmarks miss, small beside what they find
+    block *= 0.03  # enough to find what the landmarks miss, small compared to what they find
     block[:, :few] += leading
     return block

@@ -1,4 +1,4 @@
-"""Estimators with scikit-learn's conventions, one class a file."""
+"""Estimators with scikit-learn's conventions, one class per file."""
 
 from preimage.estimators.denoiser import Denoiser
 from preimage.estimators.invertible_kernel_pca import InvertibleKernelPCA

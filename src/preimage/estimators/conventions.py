@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from preimage._typing import RowsLike
 from preimage.exceptions import NothingFoundWarning, warn
 from preimage.gram import threads
 from preimage.kernels import Kernel, Precomputed
@@ -70,7 +71,7 @@ class KernelTransformerMixin(TransformerMixin):
     kernel_: Kernel
     _object: Callable[[str], Any]
 
-    def _rows(self, X):
+    def _rows(self, X: RowsLike):
         """New rows, checked against those of the fit."""
         check_is_fitted(self)
         X = read_rows(self, X, accept_sparse="csr", reset=False)
@@ -112,7 +113,7 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
     return replace(owner, **{head: value})
 
 
-def read_rows(estimator: Any, X, **options: Any):
+def read_rows(estimator: Any, X: RowsLike, **options: Any):
     """Rows of floats by scikit-learn's ``validate_data``; the error for missing values says how to fill them."""
     try:
         return validate_data(estimator, X, dtype=FLOATS, **options)
@@ -221,7 +222,9 @@ def check_component_number(n_components: Any, n_rows: int, center: bool) -> int 
     return int(n_components)
 
 
-def find_component_number(n_components: Any, kernel: Kernel, X, n_rows: int, center: bool, rng: np.random.Generator):
+def find_component_number(
+    n_components: Any, kernel: Kernel, X: RowsLike, n_rows: int, center: bool, rng: np.random.Generator
+):
     """The same where it may also be ``"auto"``: then parallel analysis of the rows of X, all or some of ``n_rows``."""
     if not (isinstance(n_components, str) and n_components == "auto"):
         return check_component_number(n_components, n_rows, center)
@@ -253,8 +256,8 @@ def check_kernel_matrix(matrix: np.ndarray) -> None:
         )
 
 
-def own_values(kernel: Kernel, X, diagonal=None) -> np.ndarray:
-    """k(x, x) for every row; those given where the kernel is precomputed, and cannot know them."""
+def own_values(kernel: Kernel, X: RowsLike, diagonal=None) -> np.ndarray:
+    """k(x, x) for every row; those given if the kernel is precomputed, which cannot compute them."""
     if diagonal is None:
         if isinstance(kernel, Precomputed):
             raise ValueError("with a precomputed kernel this needs k(x, x) of every row: pass diagonal=.")
@@ -265,7 +268,7 @@ def own_values(kernel: Kernel, X, diagonal=None) -> np.ndarray:
     return values
 
 
-def check_kernel_takes(kernel, X) -> None:
+def check_kernel_takes(kernel, X: RowsLike) -> None:
     """Refuse sparse rows where the kernel needs dense ones."""
     if sp.issparse(X) and not kernel.accepts_sparse:
         raise TypeError(f"{kernel!r} needs dense rows; convert the sparse matrix with X.toarray().")

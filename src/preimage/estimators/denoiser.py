@@ -36,7 +36,7 @@ from preimage.statistics.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_
 
 FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes
 FEWEST_POINTS, FEWEST_PATCHES = 1000, 20
-JUDGES = 100  # images by which it is judged what was removed
+VALIDATION = 100  # images on which what was removed is tested
 LEAST_SIGMA = 1e-3  # beside the spread of all numbers
 STILL = 0.9  # share of images in which a point lies on a limit that noise does not move it from
 SHORTEST_SIDE = 16  # of an image that tells its noise
@@ -49,7 +49,7 @@ HEAVY_TAILS = 1.0  # excess kurtosis of what was removed, from which it is no Ga
 class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.NestedParameters):
     """Noise removed from rows, images and signals, with clean examples or without any.
 
-    Stages of kernel features with a learned way back, see :mod:`preimage.denoising`. Without clean examples they are
+    Stages of kernel features with a learned inverse map, see :mod:`preimage.denoising`. Without clean examples they are
     learned by Stein's identity, which needs Gaussian noise and its σ; with clean examples from corrupted copies of
     them. What there is to choose, ridges and the number of levels, is chosen by the error on rows set aside: the true
     one with clean examples, Stein's unbiased estimate of it without.
@@ -272,7 +272,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             curve = NoiseCurve(0.0, max(self.noise_.sigma, LEAST_SIGMA * self.units_.scale) ** 2, limits)
             self.stack_: SimilarRows | Stack = SimilarRows.fit(inside, curve.within(self.units_), rng)
             self.risk_ = self.stack_.risk * self.units_.scale**2
-            _warn_of_tails(inside[:JUDGES] - self.stack_(inside[:JUDGES]))
+            _warn_of_tails(inside[:VALIDATION] - self.stack_(inside[:VALIDATION]))
             return
         learner = Learner(kernel, self.n_landmarks, self.n_stages, wholes, windows, anywhere)
         if self.examples == "clean":
@@ -282,7 +282,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         else:
             within = limits.within(self.units_) if limits else None
             self.stack_ = learner.from_noisy(inside, sigma, rng, within)
-            some = inside[:: max(1, len(inside) // JUDGES)]
+            some = inside[:: max(1, len(inside) // VALIDATION)]
             _warn_of_tails(some - self.stack_(some))
         self.risk_ = max(self.stack_.risk, 0.0) * self.units_.scale**2
 

@@ -1,6 +1,6 @@
-"""Fitting kernel PCA: functions from settings and rows to a model, for rows in memory, in chunks, and coming once.
+"""Fitting kernel PCA: functions from settings and rows to a model, for rows in memory, in chunks, and in a stream.
 
-Whoever fits a kernel PCA calls these: the estimator, :mod:`preimage.distributed`, and the search over settings.
+The estimator, :mod:`preimage.distributed` and the search over settings call these.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ENOUGH = 50_000  # rows of a stream from which landmarks and length scales are t
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What a kernel PCA is to be, checked before any work."""
+    """The settings of a kernel PCA, checked before any work."""
 
     n_components: Any
     kernel: Kernel
@@ -36,7 +36,7 @@ class Settings:
 
     @classmethod
     def of(cls, estimator: Any) -> Settings:
-        """Those of an estimator; refuses what makes no sense or does not go together."""
+        """The settings of an estimator; refuses invalid ones and those that do not go together."""
         conventions.check_flags(estimator, "center", "copy_X")
         kernel = kernels.as_kernel(estimator.kernel)
         approximation = features.as_approximation(estimator.approximation)
@@ -84,7 +84,7 @@ def fit_chunks(settings: Settings, rows: Chunks, rng: Generator) -> OnFeatures:
         raise ValueError("exact kernel PCA needs all rows at once: give approximation=1000 to fit on chunks.")
     n, d = rows.shape
     if n < 2:
-        raise ValueError(f"kernel PCA needs at least 2 rows, and there is {n} in the chunks.")
+        raise ValueError(f"kernel PCA needs at least 2 rows, and the chunks hold {n}.")
     sample = rows.sample(min(ENOUGH, max(2, int(threads.working_bytes() / 8 / (8 * d)))), rng)
     feature_map = prepare_features(settings, sample, rng)
     moments = features.accumulate(feature_map, rows, total=n)
@@ -143,7 +143,7 @@ def _moments(model: Decomposition) -> tuple[OnFeatures, Moments]:
     if not isinstance(model, OnFeatures):
         raise ValueError(
             "only a model that was fitted with an approximation, and not compressed since, can take more rows; this "
-            "one keeps no moments of the rows it has seen. Add the rows before compressing, or call fit to start anew."
+            "one keeps no moments of the rows it has seen. Add the rows before compressing, or call fit to start again."
         )
     if model.moments is None:
         raise ValueError(

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from preimage._typing import RowsLike
 from preimage.decomposition.explicit import Components
 from preimage.estimators import conventions
 from preimage.gram import threads, tiles
@@ -20,7 +21,7 @@ RIDGES = tuple(10.0 ** (exponent / 2) for exponent in range(-8, 5))  # relative 
 class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, conventions.NestedParameters):
     """Kernel PCA on features σ(Wx + b), undone step by step (Gedon et al. 2023).
 
-    There are two ways back, and they answer different questions:
+    There are two inverse maps, for different questions:
 
     * ``denoise(X)`` *filters an input*: the projection, the activation and the linear map are undone in turn (eq. 4),
       and what the activation loses is taken from the input itself, around the bottleneck of the components;
@@ -38,11 +39,11 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         The number r of features; None is 500, or twice the number of columns if that is more.
     ridge : float or "auto"
         λ of the last step, ‖Wx + b − a‖² + λ‖x‖². "auto" takes the value with the least error on held-out rows. As
-        λ → 0 the way back approaches linear PCA's.
+        λ → 0 the inverse map approaches that of linear PCA.
     center : bool
         Whether to subtract the training mean from the inputs first.
     random_state : int, RandomState, Generator or None
-        Where weights and held-out rows come from.
+        Random numbers for weights and held-out rows.
     copy_X : bool
         Whether the model keeps a copy of the training rows, which ``inverse_transform`` takes its anchors from. If
         False it keeps the array itself, which must not change from then on; rows of a memmap are never copied.
@@ -91,7 +92,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         self.copy_X = copy_X
         self.n_jobs = n_jobs
 
-    def fit(self, X, y=None):
+    def fit(self, X: RowsLike, y=None):
         """Draw the features, find their principal components, and choose the ridge.
 
         If it fails or is interrupted, the estimator stays as it was.
@@ -120,15 +121,15 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         self.explained_variance_ratio_ = self.eigenvalues_ / fitted.components.total
         self.n_components_ = len(self.eigenvalues_)
 
-    def transform(self, X):
+    def transform(self, X: RowsLike):
         """Codes of the rows: the components of their features."""
         return self._by_rows(self._rows(X), lambda X: self.map_.codes(X))
 
-    def denoise(self, X):
+    def denoise(self, X: RowsLike):
         """The rows filtered: the three steps undone with the bypass of the rows themselves."""
         return self._by_rows(self._rows(X), lambda X: self.map_.filter(X))
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: RowsLike):
         """Points for rows X of codes, with no input to take a bypass from."""
         check_is_fitted(self)
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
@@ -147,13 +148,13 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
             raise ValueError(f'ridge must be a number of at least 0 or "auto", not {self.ridge!r}.')
         return int(n_features), float(self.ridge)
 
-    def _by_rows(self, X, function, row_bytes: float | None = None) -> np.ndarray:
-        """Answers for blocks of rows; ``row_bytes`` is what a row takes meanwhile (else a few sets of features)."""
+    def _by_rows(self, X: RowsLike, function, row_bytes: float | None = None) -> np.ndarray:
+        """Answers for blocks of rows; ``row_bytes`` is the memory of a row (else a few sets of features)."""
         blocks = tiles.row_blocks(len(X), row_bytes or COPIES * self.map_.offsets.nbytes)
         with threads.limited(self.n_jobs):
             return np.concatenate([function(X[rows]) for rows in blocks])
 
-    def _rows(self, X):
+    def _rows(self, X: RowsLike):
         check_is_fitted(self)
         return conventions.read_rows(self, X, reset=False)
 
@@ -167,7 +168,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         return tags
 
 
-def _best_ridge(fitted: InvertibleMap, X, features: np.ndarray, rng: np.random.Generator) -> float:
+def _best_ridge(fitted: InvertibleMap, X: RowsLike, features: np.ndarray, rng: np.random.Generator) -> float:
     """The λ with the least error of filtered rows that were left out of the components."""
     order = rng.permutation(len(X))
     held, kept = np.split(order, [max(1, len(X) // 5)])

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from preimage import clustering, features, kernels, preimages
+from preimage._typing import RowsLike
 from preimage.estimators import conventions
 from preimage.expansion import Expansion
 from preimage.gram import threads, tiles
@@ -28,10 +29,10 @@ class KernelKMeans(
     ClusterMixin,
     conventions.NestedParameters,
 ):
-    """k-means in feature space, with centroids that can be looked at.
+    """k-means in feature space, with pre-images of the centroids.
 
-    Lloyd's steps, then moves of single points, the best first, as long as one lowers the inertia: they leave partitions
-    at which Lloyd's steps stand still.
+    Lloyd's steps, then moves of single points, the best first, as long as one lowers the inertia: they improve
+    partitions at which Lloyd's steps stop.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class KernelKMeans(
         ``Nystrom(...)``, clusters explicit features of the rows instead, and the centroids are expansions over the
         landmarks.
     random_state : int, RandomState, Generator or None
-        Where seeds and landmarks are drawn from.
+        Random numbers for seeds and landmarks.
     copy_X : bool
         Whether an exact model keeps a copy of the training rows (of the kernel matrix where it is precomputed). If
         False it keeps the array itself, which must not change from then on. Rows of a memmap are never copied: an exact
@@ -66,7 +67,7 @@ class KernelKMeans(
     labels_ : array of shape (n,)
         The cluster of every training row; 0 is the largest cluster.
     centroids_ : Expansion
-        Σ_{i∈C} wᵢφ(xᵢ) / Σ_{i∈C} wᵢ, one vector a cluster.
+        Σ_{i∈C} wᵢφ(xᵢ) / Σ_{i∈C} wᵢ, one vector per cluster.
     inertia_ : float
         Σᵢ wᵢ‖φ(xᵢ) − its centroid‖².
     inertia_history_ : array
@@ -114,10 +115,10 @@ class KernelKMeans(
         self.n_jobs = n_jobs
 
     @conventions.also_distributed
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: RowsLike, y=None, sample_weight=None):
         """Cluster the rows of X (of the kernel matrix X where it is precomputed).
 
-        Rows of weight 0 have no part in it; they get the label of the nearest centroid.
+        Rows of weight 0 are ignored; they get the label of the nearest centroid.
         """
         with conventions.unchanged_on_failure(self):
             copy_X = bool(self.copy_X) and self.approximation is None and not chunks.is_streamed(X)
@@ -127,29 +128,29 @@ class KernelKMeans(
             self._fit(X, weights, conventions.generator(self.random_state))
         return self
 
-    def fit_predict(self, X, y=None, sample_weight=None):
+    def fit_predict(self, X: RowsLike, y=None, sample_weight=None):
         """The clusters of the training rows."""
         return self.fit(X, sample_weight=sample_weight).labels_.copy()
 
     @conventions.also_distributed
-    def predict(self, X):
+    def predict(self, X: RowsLike):
         """The nearest centroid of every row of X."""
         return self._relative_distances2(self._rows(X)).argmin(axis=1)
 
     @conventions.also_distributed
-    def transform(self, X, diagonal=None):
+    def transform(self, X: RowsLike, diagonal=None):
         """Distances in feature space of the rows to the centroids, shape (rows, n_clusters).
 
         With a precomputed kernel the values k(x, x) of the rows must be given as ``diagonal``.
         """
         return self._distances(self._rows(X), diagonal)
 
-    def fit_transform(self, X, y=None, sample_weight=None):
+    def fit_transform(self, X: RowsLike, y=None, sample_weight=None):
         """Fit, and return the distances of the training rows to the centroids."""
         diagonal = np.diagonal(np.asarray(X)) if isinstance(self._object("kernel"), Precomputed) else None
         return self.fit(X, sample_weight=sample_weight).transform(X, diagonal)
 
-    def score(self, X, y=None, diagonal=None):
+    def score(self, X: RowsLike, y=None, diagonal=None):
         """Minus the sum of squared distances of the rows to their nearest centroids.
 
         With a precomputed kernel the values k(x, x) of the rows must be given as ``diagonal``.
@@ -165,7 +166,7 @@ class KernelKMeans(
         with threads.limited(self.n_jobs):
             return preimages.find_preimage(self.centroids_, method)
 
-    def _fit(self, X, weights: np.ndarray, rng: np.random.Generator) -> None:
+    def _fit(self, X: RowsLike, weights: np.ndarray, rng: np.random.Generator) -> None:
         kept = np.flatnonzero(weights)
         points = X if len(kept) == len(weights) else X[kept]
         kernel = scales.resolve(kernels.as_kernel(self.kernel), _distinct(scales.spread_rows(points, scales.SAMPLE)[:]))
@@ -224,17 +225,17 @@ class KernelKMeans(
         self.inertia_ = float(self.inertia_history_[-1])
         self.n_iter_ = found.n_steps
 
-    def _distances(self, X, diagonal) -> np.ndarray:
+    def _distances(self, X: RowsLike, diagonal) -> np.ndarray:
         own = conventions.own_values(self.kernel_, X, diagonal)
         distances2 = self._relative_distances2(X) + own[:, None]
         rounding = 32 * np.finfo(distances2.dtype).eps * (np.abs(own)[:, None] + self._norms2)
         return np.sqrt(np.where(distances2 > rounding, distances2, 0))
 
-    def _relative_distances2(self, X) -> np.ndarray:
+    def _relative_distances2(self, X: RowsLike) -> np.ndarray:
         """Squared distances to the centroids but for k(x, x), which is the same for all of them."""
         return self._norms2 - 2 * self.centroids_.inner(X).T
 
-    def _check(self, X, weights: np.ndarray) -> None:
+    def _check(self, X: RowsLike, weights: np.ndarray) -> None:
         conventions.check_flags(self, "copy_X")
         for name, value in (("n_clusters", self.n_clusters), ("n_init", self.n_init), ("max_iter", self.max_iter)):
             if not is_number(value) or value != int(value) or value < 1:
@@ -257,11 +258,11 @@ class KernelKMeans(
     def _seeds(self, kernel: Kernel, points) -> np.ndarray:
         """The points given as ``init``."""
         if isinstance(kernel, Precomputed):
-            raise ValueError('a precomputed kernel knows no points but its own: give init="k-means++" or "random".')
+            raise ValueError('a precomputed kernel has no values for given points: give init="k-means++" or "random".')
         seeds = check_array(self.init, dtype=conventions.FLOATS, input_name="init")
         if seeds.shape != (self.n_clusters, points.shape[1]):
             raise ValueError(
-                f"init must hold one point a cluster, shape {(self.n_clusters, points.shape[1])}, not {seeds.shape}."
+                f"init must hold one point per cluster, shape {(self.n_clusters, points.shape[1])}, not {seeds.shape}."
             )
         return seeds.astype(points.dtype, copy=False)
 
@@ -271,28 +272,28 @@ class KernelKMeans(
 
 
 def _feature_gram(features_map, points) -> FeatureGram:
-    """The Gram matrix of explicit features; rows on many machines keep theirs."""
+    """The Gram matrix of explicit features; rows of a Dask array keep theirs on the workers."""
     if hasattr(points, "feature_gram"):
         return points.feature_gram(features_map)
     return FeatureGram(features_map(points), features_map.kernel.diagonal(points))
 
 
 def sample_weights(sample_weight, n: int) -> np.ndarray:
-    """Weights as floats: 1 each where none are given; a sentence for those that make no sense."""
+    """Weights as floats, 1 each if none are given; invalid ones are refused."""
     if sample_weight is None:
         return np.ones(n)
     weights = np.full(n, float(sample_weight)) if is_number(sample_weight) else np.asarray(sample_weight, dtype=float)
     if weights.shape != (n,):
-        raise ValueError(f"sample_weight must hold one weight a row, shape ({n},), not {weights.shape}.")
+        raise ValueError(f"sample_weight must hold one weight per row, shape ({n},), not {weights.shape}.")
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must hold finite numbers that are not negative.")
     if not weights.any():
-        raise ValueError("sample_weight is zero everywhere: no row has a part in the clustering.")
+        raise ValueError("sample_weight is zero everywhere: no row takes part in the clustering.")
     return weights
 
 
-def _distinct(X):
-    """The rows without repetitions, so that a row given twice and a row that weighs double give the same scale."""
+def _distinct(X: RowsLike):
+    """The rows without repetitions, so that a row given twice and a row of twice the weight give the same scale."""
     if sp.issparse(X):
         ends = zip(X.indptr, X.indptr[1:], strict=False)
         keys = [(X.indices[i:j].tobytes(), X.data[i:j].tobytes()) for i, j in ends]

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preimage import eigen, features, kernels, preimages, reduced
-from preimage._typing import Generator
+from preimage._typing import Generator, RowsLike
 from preimage.decomposition import Decomposition, Exact, OnFeatures
 from preimage.estimators import conventions, fitting
 from preimage.estimators.fitting import Settings
@@ -41,7 +41,7 @@ class KernelPCA(
 ):
     """Kernel principal component analysis with pre-images.
 
-    ``inverse_transform`` decodes codes alone; ``denoise`` also knows the noisy rows, which are near the answer. With
+    ``inverse_transform`` decodes codes alone; ``denoise`` also uses the noisy rows, which are near the answer. With
     ``preimage="auto"`` each takes the pre-image method that serves it best
     (:func:`preimage.preimages.choose_preimage_method`), so ``denoise(X)`` is not ``inverse_transform(transform(X))``.
     A method given by name or object serves both; iterative methods then still start at the noisy row in ``denoise``.
@@ -63,7 +63,7 @@ class KernelPCA(
     center : bool
         Whether to centre in feature space.
     random_state : int, RandomState, Generator or None
-        Where solvers and methods take their random numbers from.
+        Random numbers for solvers and methods.
     copy_X : bool
         Whether an exact model keeps a copy of the training rows (of the kernel matrix where it is precomputed). If
         False it keeps the array itself, which must not change from then on. Rows of a memmap or of a file given by its
@@ -133,7 +133,7 @@ class KernelPCA(
         self.copy_X = copy_X
         self.n_jobs = n_jobs
 
-    def fit(self, X, y=None):
+    def fit(self, X: RowsLike, y=None):
         """Find the leading components of the rows of X (of the kernel matrix X where it is precomputed).
 
         X is a matrix, dense or sparse, a memmap, the path of an .npy file, :class:`preimage.Chunks` or a Dask array;
@@ -146,15 +146,15 @@ class KernelPCA(
             self._adopt(self._model(settings, X, rng), rng)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: RowsLike, y=None):
         """Fit, and return the codes of the training rows (where it is exact, no kernel is evaluated again)."""
         model = self.fit(X).decomposition_
         known = isinstance(model, Exact) and not conventions.is_dask(X)
         return model.training_codes.copy() if known else self.transform(X)
 
     @available_if(_is_approximate)
-    def partial_fit(self, X, y=None):
-        """Add rows that come once. The first rows fix the kernel's scale and the landmarks; give thousands of them.
+    def partial_fit(self, X: RowsLike, y=None):
+        """Add the rows of a stream. The first rows fix the kernel's scale and the landmarks; give thousands of them.
 
         ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
         :meth:`merge`. X may be a buffer that is reused for every call: the rows that are kept are copied.
@@ -178,7 +178,7 @@ class KernelPCA(
         return self
 
     @conventions.also_distributed
-    def transform(self, X, out=None):
+    def transform(self, X: RowsLike, out=None):
         """Codes of the rows of X: their coordinates along the components.
 
         Rows may come from a memmap, the path of an .npy file or :class:`preimage.Chunks`, and the codes of any rows may
@@ -200,15 +200,15 @@ class KernelPCA(
             else chunks.save_rows(out, codes, shape, model.dtype)
         )
 
-    def project(self, X) -> FeatureVectors:
+    def project(self, X: RowsLike) -> FeatureVectors:
         """The projections Pφ(x) of the rows onto the subspace, mean included, as an expansion."""
         X = self._rows(X)
         with threads.limited(self.n_jobs):
             return self.decomposition_.expand(self.decomposition_.codes(X))
 
     @conventions.also_distributed
-    def score_samples(self, X, diagonal=None):
-        """Minus the squared distance ‖φ(x) − Pφ(x)‖² to the subspace: low for what is unlike the training rows.
+    def score_samples(self, X: RowsLike, diagonal=None):
+        """Minus the squared distance ‖φ(x) − Pφ(x)‖² to the subspace: low for rows unlike the training rows.
 
         With a precomputed kernel the values k(x, x) of the new rows must be given as ``diagonal``.
         """
@@ -248,7 +248,7 @@ class KernelPCA(
         check_is_fitted(self)
         return self.decomposition_.axes
 
-    def _model(self, settings: Settings, X, rng: Generator) -> Decomposition:
+    def _model(self, settings: Settings, X: RowsLike, rng: Generator) -> Decomposition:
         """The model of X, whose rows may be in memory, in files or on a cluster."""
         if conventions.is_dask(X):
             conventions.remember_width(self, X.shape[1])

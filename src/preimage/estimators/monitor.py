@@ -13,58 +13,57 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import kernels
 from preimage.estimators import conventions
-from preimage.estimators.explaining import ExplainingMixin
+from preimage.estimators.diagnosis import DiagnosisMixin
 from preimage.estimators.kernel_pca import KernelPCA
 from preimage.exceptions import ConstantColumnWarning, FewRowsWarning, NothingFilteredWarning, PreimageWarning
 from preimage.io.models import Persistent
 from preimage.kernels import Gaussian, Kernel, Linear, Precomputed
 from preimage.kernels.base import is_number
-from preimage.monitoring import Statistics, choice, judge, stream
+from preimage.monitoring import Statistics, choice, stream
 from preimage.monitoring.calibration import calibrate
-from preimage.monitoring.judge import Judge
+from preimage.monitoring.ewma_cusum import as_memory
 from preimage.monitoring.limits import as_limits
-from preimage.monitoring.memory import as_memory
+from preimage.monitoring.process_model import Fit, ProcessModel
 from preimage.monitoring.scaling import Scaling
 
 EXACT, LANDMARKS = 5000, 1000  # rows up to which a chosen model is exact, and landmarks beyond
 FEWEST = 4  # rows
 
 
-class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParameters):
-    """Control charts of a process by kernel PCA: T² and SPE, limits that keep what they state, and which sensor it was.
+class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParameters):
+    """Process monitoring by kernel PCA: T² and SPE, limits at the stated false-alarm rate, and the faulty sensor.
 
-    It is fitted on rows of normal operation in time order, and scales the columns itself.
+    Fit it on rows of normal operation in time order. It scales the columns itself.
 
     Parameters
     ----------
     model : KernelPCA, kernel, name of a kernel, a sequence of kernels, or None
-        A ``KernelPCA`` is taken with its settings, and fitted anew on the scaled columns, so that a length scale given
-        as a number is one of standard deviations. Of kernels, the one is taken that finds most of
-        the faults planted in normal rows, with the scale (where a kernel has none) and the number of components that
-        do; None tries the linear and the Gaussian one.
+        The settings of a ``KernelPCA`` are kept, and it is fitted to the scaled columns, so that its length scale is in
+        standard deviations. Given kernels, the monitor chooses the kernel, its length scale (unless given) and the
+        number of components that detect most of the faults planted in normal rows; None means linear and Gaussian.
     alpha : float
-        The rate of false alarms, both statistics together.
+        The rate of false alarms of both statistics together.
     limits : name or object
-        Where limits come from: "cross" leaves out blocks of rows in turn (:class:`preimage.monitoring.Cross`), "kde"
-        does the same and smooths, "split" keeps the last rows for the limits, "held_out" takes a fitted model and lets
-        the rows given to ``fit`` set the limits only, "training" takes the rows of the fit themselves.
+        Which rows set the limits: "cross" leaves out blocks of rows in turn (:class:`preimage.monitoring.Cross`), "kde"
+        does the same and smooths, "split" keeps the last rows for the limits, "held_out" takes a fitted model and uses
+        the rows given to ``fit`` for the limits only, "training" uses the training rows.
     lags : int
-        How many earlier rows are put beside each (dynamic PCA).
+        How many earlier rows to put beside each row (dynamic PCA).
     memory : None, "ewma", "cusum" or object
-        For small faults that last: see :mod:`preimage.monitoring.memory`.
+        For small, lasting faults; see :mod:`preimage.monitoring.ewma_cusum`.
     random_state : int, RandomState, Generator or None
-        Where planted faults, solvers and approximations take their random numbers from.
+        Of planted faults, solvers and approximations.
 
     Attributes
     ----------
     model_ : KernelPCA
         The model of all normal rows, scaled.
     limits_ : Statistics
-        The limits of T² and SPE, which together are crossed at the rate alpha.
+        The limits of T² and SPE, which normal rows exceed at the rate alpha, both together.
     run_length_ : float
-        Average run length: rows from one false alarm to the next among the normal rows, consecutive ones counted once.
+        Average run length: normal rows from one false alarm to the next, consecutive alarms counted once.
     choice_ : list of Setting
-        What was tried, best first; empty where a model was given.
+        The settings tried, the chosen one first; empty if a model was given.
 
     Examples
     --------
@@ -92,7 +91,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         self.random_state = random_state
 
     def fit(self, X, y=None):
-        """Learn what is normal from rows of normal operation, in time order."""
+        """Fit to rows of normal operation, in time order."""
         with conventions.unchanged_on_failure(self):
             X = validate_data(self, X, dtype=np.float64, ensure_min_samples=FEWEST)
             self._check(X)
@@ -104,7 +103,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         return self
 
     def statistics(self, X) -> Statistics:
-        """T² and SPE of the rows of a run in time order, or the sums that a CUSUM makes of them."""
+        """T² and SPE of the rows of a run in time order, or their cumulative sums with a CUSUM."""
         return Statistics(*self._values(X).T)
 
     def score_samples(self, X) -> np.ndarray:
@@ -118,11 +117,11 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         return scores - self.offset_
 
     def predict(self, X) -> np.ndarray:
-        """−1 in an alarm, +1 else."""
+        """−1 in an alarm, else +1."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def p_values(self, X) -> np.ndarray:
-        """How rare rows as odd as these are in normal operation: the share of normal rows with at least that index.
+        """The share of normal rows that lie at least as far outside.
 
         With ``limits="split"`` and rows in any order they are conformal: P(p ≤ a) ≤ a for every a.
         """
@@ -130,18 +129,18 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         return self.calibration_.reference.p_values(-scores)
 
     def stream(self) -> stream.Stream:
-        """A run that is judged row by row, ``stream.update(row)``; its memory does not grow."""
+        """The state of a run that arrives row by row, for ``stream.update(row)``; its size is fixed."""
         check_is_fitted(self)
-        return stream.Stream(self.judge_, self.calibration_)
+        return stream.Stream(self.process_, self.calibration_)
 
     def compress(self, n_points, X, *, method="auto") -> Monitor:
-        """A fitted copy whose model has ``n_points`` points, and judges rows sooner; see ``KernelPCA.compress``.
+        """A fitted copy whose model has ``n_points`` points and is faster; see ``KernelPCA.compress``.
 
-        Its limits are set anew, from the normal rows X, by models that are compressed alike.
+        Its limits come from the normal rows X and from models compressed in the same way.
         """
-        small, X, memory = copy(self), self._checked(X), self.judge_.memory
+        small, X, memory = copy(self), self._checked(X), self.process_.memory
         model = self.model_.compress(n_points, method=method)
-        small.judge_ = Judge(self.judge_.scaling, model, self.judge_.variances, self.lags, memory)
+        small.process_ = ProcessModel(self.process_.scaling, model, self.process_.variances, self.lags, memory)
         small._calibrate(X, lambda rows: self._refit(rows).compress(n_points, method=method))
         return small
 
@@ -149,7 +148,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
     def model_(self) -> KernelPCA:
         """The model of all normal rows, scaled."""
         check_is_fitted(self)
-        return self.judge_.model
+        return self.process_.model
 
     @property
     def limits_(self) -> Statistics:
@@ -159,7 +158,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
 
     @property
     def run_length_(self) -> float:
-        """Normal rows from one false alarm to the next."""
+        """Average number of normal rows from one false alarm to the next."""
         check_is_fitted(self)
         return self.calibration_.run_length
 
@@ -171,7 +170,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         if len(X) < FEWEST * (self.lags + 1):
             raise ValueError(f"{self.lags} lags need at least {FEWEST * (self.lags + 1)} rows, and there are {len(X)}.")
         if isinstance(self.model, KernelPCA) and isinstance(kernels.as_kernel(self.model.kernel), Precomputed):
-            raise ValueError("a monitor needs the readings themselves, and not a precomputed kernel matrix.")
+            raise ValueError("a monitor needs the readings, not a precomputed kernel matrix.")
         as_memory(self.memory)
 
     def _fit(self, X: np.ndarray) -> None:
@@ -179,16 +178,16 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         n_fitted = limits.n_fitted(len(X))
         template, self.choice_ = self._template(X[:n_fitted], rng)
         memory, rows = as_memory(self.memory), np.arange(n_fitted)
-        self.judge_ = Judge.of(lambda rows: clone(template).fit(rows), X, rows, self.lags, memory)
-        self._tell_constants()
+        self.process_ = ProcessModel.of(lambda rows: clone(template).fit(rows), X, rows, self.lags, memory)
+        self._warn_of_constants()
         if self.model_.decomposition_.is_complete:
             conventions.warn(
-                "all components are kept, so that nothing is left to SPE: choose n_components.", NothingFilteredWarning
+                "all components are kept, so that SPE is 0: choose a smaller n_components.", NothingFilteredWarning
             )
         self._calibrate(X, self._refit)
 
     def _adopt_fitted(self, X: np.ndarray) -> None:
-        """The model as it is, in its own units."""
+        """Take the model as it is, in its own units."""
         if not isinstance(self.model, KernelPCA) or not hasattr(self.model, "decomposition_"):
             raise ValueError('limits="held_out" needs a fitted KernelPCA as its model.')
         if self.lags or self.model.n_features_in_ != X.shape[1]:
@@ -200,12 +199,12 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         if np.mean([row.tobytes() in known for row in X]) > 0.5:
             raise ValueError('the model was fitted on these rows: limits="held_out" needs rows that it has not seen.')
         variances = self.model.eigenvalues_ / max(1, inputs.shape[0] - 1)
-        self.judge_ = Judge(Scaling.none(X.shape[1]), self.model, variances, 0, as_memory(self.memory))
+        self.process_ = ProcessModel(Scaling.none(X.shape[1]), self.model, variances, 0, as_memory(self.memory))
         self.choice_ = []
         self._calibrate(X, self._refit)
 
     def _template(self, X: np.ndarray, rng: np.random.Generator) -> tuple[KernelPCA, list[choice.Setting]]:
-        """An unfitted model, and what it was chosen from."""
+        """An unfitted model, and the settings it was chosen from."""
         seed = int(rng.integers(2**31))
         if isinstance(self.model, KernelPCA):
             template = clone(self.model)
@@ -222,7 +221,7 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
         return KernelPCA(best.n_components, kernel=best.kernel, approximation=approximation, random_state=seed), tried
 
     def _refit(self, rows: np.ndarray) -> KernelPCA:
-        """A model with the settings of the one of all rows, fitted on some of them."""
+        """A model with the settings of ``model_``, fitted to other rows."""
         n_components = min(self.model_.n_components_, len(rows) - 1)
         return self._quietly(clone(self.model_).set_params(n_components=n_components, kernel=self.model_.kernel_), rows)
 
@@ -232,22 +231,27 @@ class Monitor(ExplainingMixin, OutlierMixin, Persistent, conventions.NestedParam
             warnings.simplefilter("ignore", PreimageWarning)
             return model.fit(rows)
 
-    def _calibrate(self, X: np.ndarray, fit: judge.Fit) -> None:
-        """Set the limits by normal rows in time order."""
-        self.calibration_ = calibrate(as_limits(self.limits), self.judge_, fit, X, self.alpha)
+    def _calibrate(self, X: np.ndarray, fit: Fit) -> None:
+        """Set the limits from normal rows in time order."""
+        self.calibration_ = calibrate(as_limits(self.limits), self.process_, fit, X, self.alpha)
         n = len(self.calibration_.reference.indices)
         if n + 1 < 1 / self.alpha:
             conventions.warn(
-                f"{n} normal rows cannot promise a false-alarm rate below {1 / (n + 1):.2g}, and alpha is "
-                f"{self.alpha:g}: the largest of them sets the limit. Give more rows, or a larger alpha.",
+                f"{n} normal rows cannot guarantee a false-alarm rate below {1 / (n + 1):.2g}, and alpha is "
+                f"{self.alpha:g}: the largest of them sets the limit. Give more rows or a larger alpha.",
                 FewRowsWarning,
             )
 
-    def _tell_constants(self) -> None:
-        names = [name for name, constant in zip(self.columns_, self.judge_.scaling.constant, strict=True) if constant]
-        if names:
+    @property
+    def constant_columns_(self) -> list[str]:
+        """Names of the columns that are constant in the normal rows."""
+        check_is_fitted(self)
+        return [name for name, constant in zip(self.columns_, self.process_.scaling.constant, strict=True) if constant]
+
+    def _warn_of_constants(self) -> None:
+        if names := self.constant_columns_:
             conventions.warn(
-                f"{', '.join(names)} never moved in the normal rows: any later move is an alarm.", ConstantColumnWarning
+                f"{', '.join(names)}: constant in the normal rows; any later change is an alarm.", ConstantColumnWarning
             )
 
     def _checked(self, X) -> np.ndarray:

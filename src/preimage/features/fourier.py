@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from preimage._typing import Rows
 from preimage.kernels import Kernel, knows, require
 from preimage.kernels.base import is_number
 
@@ -30,7 +31,7 @@ class RandomFourier:
 
     provides = frozenset({"codes", "gradient"})  # of the vectors of a model on these features
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not is_number(self.n_features) or self.n_features < 2 or self.n_features != int(self.n_features):
             raise ValueError(f"n_features must be a whole number of at least 2, not {self.n_features!r}.")
         if self.draw not in ("orthogonal", "plain"):
@@ -41,7 +42,7 @@ class RandomFourier:
         serve = "Gaussian, Exponential, Laplacian, Matern and RationalQuadratic have them; Nystrom() serves any kernel."
         require(kernel, "RandomFourier", "frequencies", serve=serve)
 
-    def prepare(self, kernel: Kernel, X, rng: np.random.Generator) -> FourierMap:
+    def prepare(self, kernel: Kernel, X: Rows, rng: np.random.Generator) -> FourierMap:
         """Draw the frequencies."""
         count, dim = int(self.n_features) // 2, X.shape[1]
         assert knows(kernel, "frequencies")  # see check
@@ -76,17 +77,17 @@ class FourierMap:
         """The number of features."""
         return 2 * len(self.frequencies)
 
-    def __call__(self, X) -> np.ndarray:
+    def __call__(self, X: Rows) -> np.ndarray:
         phases = np.asarray(X @ self.frequencies.T)
         return self.amplitude * np.hstack([np.cos(phases), np.sin(phases)])
 
-    def gradient(self, X, coordinates: np.ndarray) -> np.ndarray:
+    def gradient(self, X: Rows, coordinates: np.ndarray) -> np.ndarray:
         """∇ₓ of f(x)ᵀc for row x of X with row c of the coordinates."""
         phases = X @ self.frequencies.T
         even, odd = np.split(coordinates, 2, axis=1)
         return self.amplitude * (odd * np.cos(phases) - even * np.sin(phases)) @ self.frequencies
 
-    def columns(self, X) -> np.ndarray:
+    def columns(self, X: Rows) -> np.ndarray:
         return self(X)
 
     def finish(self, mean: np.ndarray, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

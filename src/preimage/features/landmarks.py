@@ -6,13 +6,14 @@ A sampler is a small frozen object; ``choose(kernel, X, m, rng)`` returns at mos
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
 from preimage import progress
+from preimage._typing import Rows
 from preimage.gram import threads, tiles
 from preimage.kernels import Kernel
 from preimage.kernels.geometry import squared_norms
@@ -20,13 +21,13 @@ from preimage.kernels.geometry import squared_norms
 __all__ = ["KMeans", "RPCholesky", "Sampler", "Uniform"]
 
 
-QUICK = 5e6  # numbers of a factor that take no time to speak of
+QUICK = 5e6  # numbers of a factor that take hardly any time
 
 
 class Sampler(Protocol):
     """What every sampler does."""
 
-    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+    def choose(self, kernel: Kernel, X: Rows, m: int, rng: np.random.Generator) -> Any:
         """At most m landmarks for the rows of X."""
 
 
@@ -34,7 +35,7 @@ class Sampler(Protocol):
 class Uniform:
     """Rows drawn uniformly without replacement: cheapest, and blind to rare rows."""
 
-    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+    def choose(self, kernel: Kernel, X: Rows, m: int, rng: np.random.Generator) -> Any:
         return X[np.sort(rng.choice(X.shape[0], min(m, X.shape[0]), replace=False))]
 
 
@@ -42,13 +43,13 @@ class Uniform:
 class KMeans:
     """Centres of k-means in input space (Zhang & Kwok 2008): good for radial kernels on clustered data.
 
-    The centres are no rows of the data. ``n_rows`` bounds the rows they are computed from.
+    The centres are not rows of the data. ``n_rows`` bounds the rows they are computed from.
     """
 
     n_rows: int = 20_000
     max_iter: int = 10
 
-    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+    def choose(self, kernel: Kernel, X: Rows, m: int, rng: np.random.Generator) -> Any:
         from sklearn.cluster import KMeans as Lloyd
 
         if sp.issparse(X):
@@ -68,8 +69,8 @@ class RPCholesky:
     Parameters
     ----------
     n_rows : int, optional
-        Draw from a uniform subsample of so many rows. By default a twentieth of all, which keeps choosing cheap
-        beside the pass over them; at least 4m rows and five million numbers (m per row), and at most what fits a
+        Draw from a uniform subsample of so many rows. By default a twentieth of all, which is cheap
+        compared to the pass over them; at least 4m rows and five million numbers (m per row), and at most what fits a
         quarter of the memory budget (``working_memory``).
     tol : float
         Stop before m landmarks where they miss no more than this fraction of the trace.
@@ -78,7 +79,7 @@ class RPCholesky:
     n_rows: int | None = None
     tol: float = 1e-13
 
-    def choose(self, kernel: Kernel, X, m: int, rng: np.random.Generator):
+    def choose(self, kernel: Kernel, X: Rows, m: int, rng: np.random.Generator) -> Any:
         affordable = threads.working_bytes() / 4 / 8 / m
         n_rows = self.n_rows or int(max(4 * m, min(max(X.shape[0] / 20, QUICK / m), affordable)))
         if hasattr(X, "choose_pivots"):  # rows on a cluster
@@ -86,11 +87,11 @@ class RPCholesky:
         else:
             rows = Uniform().choose(kernel, X, n_rows, rng)
             chosen = rows[pivots(kernel, rows, min(m, rows.shape[0]), rng, self.tol)]
-        # Where no k(x, x) is positive, which indefinite kernels allow, no row is better than another.
+        # If no k(x, x) is positive, as indefinite kernels allow, no row is better than another.
         return chosen if chosen.shape[0] else Uniform().choose(kernel, X, m, rng)
 
 
-def pivots(kernel: Kernel, X, m: int, rng: np.random.Generator, tol: float = 1e-13) -> np.ndarray:
+def pivots(kernel: Kernel, X: Rows, m: int, rng: np.random.Generator, tol: float = 1e-13) -> np.ndarray:
     """Numbers of the rows that accelerated randomly pivoted Cholesky chooses (Epperly, Tropp & Webber 2024, alg. 2).
 
     With G the columns of the partial factor, K ≈ GGᵀ, the residual diagonal is d = diag(K) − Σ G². They are fewer than
@@ -124,7 +125,7 @@ def block_size(m: int) -> int:
     return max(m // 5, 1)
 
 
-def value_round_off(X) -> float:
+def value_round_off(X: Rows) -> float:
     """What rounding kernel values leaves of a residual that is 0, relative to the values."""
     return 10 * float(np.finfo(tiles.value_dtype(X, X)).eps)
 
@@ -144,7 +145,7 @@ def accepted_proposals(H: np.ndarray, rng: np.random.Generator, floor: float) ->
     return accepted
 
 
-def _fill(columns: np.ndarray, kernel: Kernel, X, new: np.ndarray, known: np.ndarray, L: np.ndarray) -> None:
+def _fill(columns: np.ndarray, kernel: Kernel, X: Rows, new: np.ndarray, known: np.ndarray, L: np.ndarray) -> None:
     """Columns of the factor for new pivots: (K_new − K̂_new) L⁻ᵀ."""
     points, theirs = X[new], known[new].T
 

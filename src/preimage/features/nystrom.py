@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from preimage._typing import Rows
 from preimage.features.landmarks import RPCholesky
 from preimage.gram import threads, tiles
 from preimage.gram.operators import inverse_root
@@ -35,7 +36,7 @@ class Nystrom:
     n_landmarks: Any = 1000
     sampler: Any = field(default_factory=RPCholesky)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if is_number(self.n_landmarks):
             if self.n_landmarks < 1 or self.n_landmarks != int(self.n_landmarks):
                 raise ValueError(f"n_landmarks must be a whole number of at least 1, not {self.n_landmarks!r}.")
@@ -48,11 +49,11 @@ class Nystrom:
         return not is_number(self.n_landmarks)
 
     def check(self, kernel: Kernel) -> None:
-        """Refuse kernels that know no new points."""
+        """Refuse a precomputed kernel, which has no values for new points."""
         if isinstance(kernel, Precomputed):
             raise ValueError("an approximation needs the rows themselves: give a kernel, or take approximation=None.")
 
-    def prepare(self, kernel: Kernel, X, rng: np.random.Generator) -> NystromMap:
+    def prepare(self, kernel: Kernel, X: Rows, rng: np.random.Generator) -> NystromMap:
         """Choose landmarks among the rows of X; the map has copies of them."""
         if self.is_given:
             points = np.array(self.n_landmarks, dtype=X.dtype)
@@ -69,9 +70,9 @@ class Nystrom:
 class NystromMap:
     """f(x) = Tᵀk_Z(x) for landmarks Z with the root T of shape (m, r).
 
-    Where K_ZZ is well conditioned its root is triangular, and the moments are summed over raw kernel columns and turned
-    at the end, which spares a product with T for every row. Elsewhere the root comes from its eigenvectors, the leading
-    ones first.
+    Where K_ZZ is well conditioned its root is triangular, and the moments are summed over raw kernel columns and
+    multiplied by T at the end, which saves a product with T for every row. Otherwise the root comes from its
+    eigenvectors, the leading ones first.
     """
 
     kernel: Kernel
@@ -80,11 +81,11 @@ class NystromMap:
     turned_late: bool
 
     @classmethod
-    def on(cls, kernel: Kernel, landmarks) -> NystromMap:
+    def on(cls, kernel: Kernel, landmarks: Rows) -> NystromMap:
         """The map on given landmarks; directions of round-off are dropped."""
         gram = tiles.gram(kernel, landmarks).astype(float, copy=False)
         eps = np.finfo(tiles.value_dtype(landmarks, landmarks)).eps
-        with threads.single_threaded_blas():  # threads that wait for a busy core cost more than they win
+        with threads.single_threaded_blas():  # threads that wait for a busy core cost more than they gain
             root = _triangular_root(gram, max(WELL_CONDITIONED, len(gram) * eps))
             if root is not None:
                 return cls(kernel, landmarks, root, True)
@@ -102,10 +103,10 @@ class NystromMap:
         """The number of landmarks."""
         return self.landmarks.shape[0]
 
-    def __call__(self, X) -> np.ndarray:
+    def __call__(self, X: Rows) -> np.ndarray:
         return tiles.cross(self.kernel, X, self.landmarks).astype(float, copy=False) @ self.root
 
-    def columns(self, X) -> np.ndarray:
+    def columns(self, X: Rows) -> np.ndarray:
         return tiles.cross(self.kernel, X, self.landmarks).astype(float, copy=False) if self.turned_late else self(X)
 
     def finish(self, mean: np.ndarray, scatter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -123,14 +124,14 @@ class NystromMap:
 
 
 def _triangular_root(gram: np.ndarray, least: float) -> np.ndarray | None:
-    """R⁻¹ with K = RᵀR, where the reciprocal condition of K is at least this."""
+    """R⁻¹ with K = RᵀR, or None if the reciprocal condition number of K is less than ``least``."""
     factor, failed = scipy.linalg.lapack.dpotrf(gram)
     if failed or scipy.linalg.lapack.dpocon(factor, np.linalg.norm(gram, 1))[0] < least:
         return None
     return scipy.linalg.lapack.dtrtri(factor)[0]
 
 
-def as_approximation(approximation) -> Any:
+def as_approximation(approximation: Any) -> Any:
     """An approximation from what users type: an object with ``prepare``, or a number of landmarks; None is exact."""
     if approximation is None or (hasattr(approximation, "prepare") and not isinstance(approximation, type)):
         return approximation

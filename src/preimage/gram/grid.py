@@ -16,7 +16,7 @@ from preimage.kernels.geometry import squared_norms
 
 EXACT = 2.0**24
 SAMPLE = 50  # rows that a step is guessed from
-MOST_VALUES = 2048  # different ones in the sample, beyond which nobody counted
+MOST_VALUES = 2048  # distinct values in the sample; rows with more are not on a grid
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Grid:
 
 @np.errstate(over="ignore")
 def guess(X: np.ndarray, near: np.ndarray) -> Grid | None:
-    """The grid that some of the rows of X lie on, its origin beside the point ``near``; None where there is none."""
+    """The grid that some of the rows of X lie on, its origin next to the point ``near``; None if there is none."""
     sample = X[:: max(1, len(X) // SAMPLE)]
     if np.unique(sample[0]).size > MOST_VALUES:
         return None

@@ -1,4 +1,4 @@
-"""How much memory this process can still have: of the machine's, of its container's, and of its own limit."""
+"""How much memory this process may still allocate, by the machine, its container and its own limits."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-UNKNOWN = 2.0**30  # bytes, where the system tells nothing
+UNKNOWN = 2.0**30  # bytes, assumed if the system does not say
 CGROUPS = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> float:
-    """Bytes of memory that can still be had: the least of what the machine, the container and ``ulimit`` leave."""
+    """Bytes that may still be allocated: the least of what the machine, the container and ``ulimit`` leave."""
     return max(0.0, min([_machine(), *_containers(), *_own_limits()]))
 
 
@@ -29,7 +29,7 @@ def _machine() -> float:
 
 
 def _containers() -> Iterator[float]:
-    """What the limits of the control groups of this process leave, of both versions; files can be given up."""
+    """What the control groups of this process leave, v1 or v2; the file cache counts as free."""
     for line in _lines(Path("/proc/self/cgroup")):
         _, controllers, path = line.split(":", 2)
         if not controllers:

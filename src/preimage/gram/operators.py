@@ -10,8 +10,10 @@ from functools import cached_property
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
+from preimage._typing import Array, Rows
 from preimage.gram import threads, tiles, triangle
 from preimage.gram.memory import free_memory
 from preimage.gram.triangle import Triangle
@@ -20,7 +22,7 @@ from preimage.kernels import Kernel
 
 @dataclass(frozen=True)
 class GramStatistics:
-    """What centring needs to know of a Gram matrix: row means r, their mean s̄, and its trace.
+    """The statistics that centre a Gram matrix: row means r, their mean s̄, and its trace.
 
     ``mean_weight`` is the weight 1/n of every point in the mean φ̄, or 0 where nothing is centred; then r and s̄ are 0.
     """
@@ -37,19 +39,19 @@ class GramStatistics:
 
 
 class Symmetric(LinearOperator):
-    """A symmetric operator that can also be had as a dense matrix.
+    """A symmetric operator that can also return its dense matrix.
 
     Those that hold or compute all entries also have their ``diagonal`` in double precision, ``columns(which)`` for
     A[:, which], and ``multiply_columns(which, V)`` for A[:, which] V.
     """
 
-    def __init__(self, dtype, n: int):
+    def __init__(self, dtype: DTypeLike, n: int) -> None:
         super().__init__(dtype=np.dtype(dtype), shape=(n, n))
 
-    def _matvec(self, v):
+    def _matvec(self, v: Array) -> Array:
         return self._matmat(np.reshape(v, (-1, 1)))[:, 0]
 
-    def _adjoint(self):
+    def _adjoint(self) -> Symmetric:
         return self
 
     def dense(self) -> np.ndarray:
@@ -66,13 +68,13 @@ class Symmetric(LinearOperator):
 
 
 class Stored(Symmetric):
-    """A symmetric matrix held in memory. It belongs to this operator, and solvers may use it as scratch space."""
+    """A symmetric matrix held in memory. The operator owns it, and solvers may overwrite it."""
 
-    def __init__(self, matrix: np.ndarray):
+    def __init__(self, matrix: np.ndarray) -> None:
         super().__init__(matrix.dtype, matrix.shape[0])
         self.matrix = matrix
 
-    def _matmat(self, V):
+    def _matmat(self, V: Array) -> Array:
         return tiles.multiply_stored(self.matrix, V)
 
     @cached_property
@@ -92,11 +94,11 @@ class Stored(Symmetric):
 class Packed(Symmetric):
     """A symmetric matrix of which one triangle is held in memory."""
 
-    def __init__(self, matrix: Triangle):
+    def __init__(self, matrix: Triangle) -> None:
         super().__init__(matrix.dtype, matrix.n)
         self.matrix = matrix
 
-    def _matmat(self, V):
+    def _matmat(self, V: Array) -> Array:
         return self.matrix.multiply(V.astype(self.dtype, copy=False))
 
     def dense(self) -> np.ndarray:
@@ -106,11 +108,11 @@ class Packed(Symmetric):
 class Tiled(Symmetric):
     """The Gram matrix of the rows of X, computed anew at every product."""
 
-    def __init__(self, kernel: Kernel, X):
+    def __init__(self, kernel: Kernel, X: Rows) -> None:
         super().__init__(tiles.value_dtype(X, X), X.shape[0])
         self.kernel, self.X = kernel, X
 
-    def _matmat(self, V):
+    def _matmat(self, V: Array) -> Array:
         return tiles.multiply_symmetric(self.kernel, self.X, np.ascontiguousarray(V))
 
     @cached_property
@@ -134,12 +136,12 @@ class Tiled(Symmetric):
 class FeatureGram(Symmetric):
     """FFᵀ for explicit features F (n × r); ``own`` holds the values k(x, x) that its diagonal approximates."""
 
-    def __init__(self, F: np.ndarray, own: np.ndarray):
+    def __init__(self, F: np.ndarray, own: np.ndarray) -> None:
         super().__init__(F.dtype, F.shape[0])
         self.F, self.own = F, own
         self.diagonal = np.einsum("ij,ij->i", F, F)
 
-    def _matmat(self, V):
+    def _matmat(self, V: Array) -> Array:
         return self.F @ (self.F.T @ V)
 
     def columns(self, which: np.ndarray) -> np.ndarray:
@@ -156,11 +158,11 @@ class FeatureGram(Symmetric):
 class Centred(Symmetric):
     """HAH for any symmetric operator A. The constant vector is mapped to exactly 0."""
 
-    def __init__(self, operator: Symmetric):
+    def __init__(self, operator: Symmetric) -> None:
         super().__init__(operator.dtype, operator.shape[0])
         self.operator = operator
 
-    def _matmat(self, V):
+    def _matmat(self, V: Array) -> Array:
         product = self.operator @ (V - V.mean(axis=0))
         return product - product.mean(axis=0)
 
@@ -175,30 +177,34 @@ class Centred(Symmetric):
 
 
 class CentredStored(Centred):
-    """HAH for a stored matrix of our own, centred in place on the first ``dense()``; products do not need it."""
+    """HAH for a stored matrix, centred in place at the first ``dense()``, which products do not need."""
 
     operator: Stored
 
     def dense(self) -> np.ndarray:
+        return self._centred_matrix
+
+    @cached_property
+    def _centred_matrix(self) -> np.ndarray:
         center_in_place(self.operator.matrix)  # products stay what they were: HH = H
         return self.operator.matrix
 
 
-@np.errstate(over="ignore", invalid="ignore")  # looked for in the result
-def gram_operator(kernel: Kernel, X, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
+@np.errstate(over="ignore", invalid="ignore")  # the result is checked
+def gram_operator(kernel: Kernel, X: Rows, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
     """The (centred) Gram matrix of the rows of X as an operator, and the statistics that centred it."""
     plain = _plain_operator(kernel, X, choose_storage(storage, X.shape[0], X.dtype))
     return centred(plain, float(np.sum(kernel.diagonal(X), dtype=float)), center)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # callers look for it
-def square_gram(kernel: Kernel, X, storage: str = "auto") -> Stored | Tiled:
+@np.errstate(over="ignore", invalid="ignore")  # callers check the result
+def square_gram(kernel: Kernel, X: Rows, storage: str = "auto") -> Stored | Tiled:
     """The Gram matrix of the rows of X, all of it in memory where it takes at most half of the free memory."""
     fits = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X), square=True) == "memory"
     return Stored(tiles.gram(kernel, X)) if fits else Tiled(kernel, X)
 
 
-def _plain_operator(kernel: Kernel, X, storage: str) -> Symmetric:
+def _plain_operator(kernel: Kernel, X: Rows, storage: str) -> Symmetric:
     if storage == "recompute":
         return Tiled(kernel, X)
     if storage == "square":
@@ -237,21 +243,21 @@ def inverse_root(matrix: np.ndarray, noise: float | None = None) -> np.ndarray:
 def center_in_place(matrix: np.ndarray) -> None:
     """Kᵢⱼ − (hᵢ + hⱼ) with h = r − s̄/2 in double precision, by blocks of rows and without a second matrix.
 
-    The sum is the same for both triangles, which so stay equal. Twice, because the means are rounded: an error of eps·r
-    that all entries of a row share would be an eigenvalue of the order of n·eps·r, while errors of single entries
-    add up to √n·eps·r.
+    The sum is the same for both triangles, so they stay equal. It is done twice, because the means are rounded: an
+    error of eps·r that all entries of a row share would be an eigenvalue of the order of n·eps·r, while errors of
+    single entries add up to √n·eps·r.
     """
     for _ in range(2):
         means = matrix.mean(axis=0, dtype=float)
         halves = means - means.mean() / 2
 
-        def centre(rows: slice, halves=halves) -> None:
+        def centre(rows: slice, halves: Array = halves) -> None:
             matrix[rows] -= halves[rows, None] + halves
 
         threads.parallel_map(centre, tiles.slices(matrix.shape[0], 128))
 
 
-def choose_storage(storage: str, n: int, dtype, *, square: bool = False) -> str:
+def choose_storage(storage: str, n: int, dtype: DTypeLike, *, square: bool = False) -> str:
     """How to hold a kernel matrix; ``"auto"`` is ``"memory"`` where it takes at most half of the free memory.
 
     ``"memory"`` holds one triangle of it, ``"square"`` all of it for solvers that work on the matrix itself, and

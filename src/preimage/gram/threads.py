@@ -7,7 +7,7 @@ The budget is scikit-learn's ``working_memory`` (MiB), set as its users set it::
 Threads are as many as the process has cores by its affinity and its share of a container, and as the numerical
 libraries may have by ``OMP_NUM_THREADS``, ``threadpool_limits`` or the settings of a joblib worker. While tasks are
 spread over them, BLAS is held to one thread each: idle BLAS threads would compete with ours. numpy releases the
-interpreter's lock in products and exponentials, which are nearly all the work there is.
+interpreter's lock in products and exponentials, which are nearly all the work.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def parallel_map(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list
     Nested calls run in their thread, with its share of the budget.
     """
     tasks, n = list(tasks), n_threads()
-    if len(tasks) <= 1 or n == 1 or _alone.get():  # a thread that waited for its own pool would wait for ever
+    if len(tasks) <= 1 or n == 1 or _alone.get():  # a thread that waits for its own pool deadlocks
         return [function(task) for task in tasks]
     settings = get_config()
     settings["working_memory"] /= n
@@ -57,7 +57,7 @@ def parallel_map(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list
 
 
 def _start(pool: ThreadPoolExecutor, settings: dict[str, Any], function: Callable[[Task], Any], task: Task) -> Future:
-    """A task in one of the threads, or in the calling one where Python is ending and starts no more."""
+    """Start a task in a thread of the pool, or run it in the calling one if the interpreter is shutting down."""
     context = copy_context()  # the caller's, so that np.errstate holds in the threads too
     try:
         return pool.submit(context.run, _in_its_thread, settings, function, task)
@@ -77,7 +77,7 @@ def _in_its_thread(settings: dict[str, Any], function: Callable[[Task], Any], ta
 
 @lru_cache
 def _pool(n: int, process: int) -> ThreadPoolExecutor:
-    """Threads that wait for work; a forked process, which has none of them, makes its own."""
+    """The thread pool of a process; a forked process makes its own."""
     return ThreadPoolExecutor(n, thread_name_prefix="preimage")
 
 
@@ -150,7 +150,7 @@ def single_threaded_blas() -> AbstractContextManager[None]:
 
 @contextmanager
 def _hold_blas(most: int) -> Iterator[None]:
-    """BLAS held to so many threads; the limit is the whole process's, and ends when the last holder lets go."""
+    """Limit BLAS to so many threads, in the whole process, until the last holder releases it."""
     holder = object()
     try:
         _hold.enter(holder, most)
@@ -164,7 +164,7 @@ def _hold_blas(most: int) -> Iterator[None]:
 
 
 class _Hold:
-    """A limit on BLAS that several threads share: the least of theirs. Every step may be done twice."""
+    """A limit on BLAS that several threads share: the least of theirs. Every step is idempotent."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -193,13 +193,13 @@ class _Hold:
             self.before = []
 
     def allowed(self) -> int:
-        """The fewest threads of any library, but for our own limits."""
+        """The fewest threads of any library, our own limits not counted."""
         with self.lock:
             held = dict(self.before)
             return min((held.get(library, library.num_threads) for library in _libraries()), default=1)
 
     def forked(self) -> None:
-        """In a child process, which has none of the threads that hold BLAS.
+        """Reset in a child process, which has none of the threads that hold BLAS.
 
         BLAS keeps their limit, and we follow it: OpenBLAS, asked for more threads after a fork amid its work, can wait
         for ever.

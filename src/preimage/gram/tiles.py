@@ -8,22 +8,23 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
+from preimage._typing import Rows
 from preimage.gram import threads
 from preimage.gram.grid import Grid, guess
 from preimage.kernels import Kernel, Radial
 from preimage.kernels.geometry import fill_from_differences, recompute_cancelled, squared_norms
 
-TILE = 496  # rows and columns of a tile: 2 MiB of float64, which stays in a core's cache, where the rows of a tile
-# whose length is a power of two would take each other's place
-STRIP = 2**19  # bytes of a tile that are taken from inner products to kernel values at once, within a core's cache
+TILE = 496  # side of a tile: 2 MiB of float64 stay in a core's cache; rows of a power of two would evict each other
+STRIP = 2**19  # bytes of a tile that are turned from inner products into kernel values at once
 SAMPLE = 100  # rows that a centre without outliers is taken from
 COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
 
 Place = tuple[slice, slice]  # the rows and the columns of a tile
 
 
-def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
+def cross(kernel: Kernel, X: Rows, Y: Rows, out: np.ndarray | None = None) -> np.ndarray:
     """The kernel matrix between the rows of X and the rows of Y."""
     out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y)) if out is None else out
     right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
@@ -37,14 +38,14 @@ def cross(kernel: Kernel, X, Y, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-def gram(kernel: Kernel, X) -> np.ndarray:
+def gram(kernel: Kernel, X: Rows) -> np.ndarray:
     """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
     out, points = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), PreparedRows.of(kernel, X)
     threads.parallel_map(lambda place: put(out, place, symmetric_tile(points, place)), upper_tiles(X))
     return out
 
 
-def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
+def multiply(kernel: Kernel, X: Rows, Y: Rows, V: np.ndarray) -> np.ndarray:
     """K(X, Y) @ V without storing K."""
     out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
     right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
@@ -58,14 +59,18 @@ def multiply(kernel: Kernel, X, Y, V: np.ndarray) -> np.ndarray:
     return out
 
 
-def multiply_symmetric(kernel: Kernel, X, V: np.ndarray) -> np.ndarray:
+def multiply_symmetric(kernel: Kernel, X: Rows, V: np.ndarray) -> np.ndarray:
     """K(X, X) @ V without storing K, each off-diagonal tile computed once and used twice."""
     places, points = upper_tiles(X), PreparedRows.of(kernel, X)
     return multiply_tiles(places, lambda tile: symmetric_tile(points, places[tile]), V, value_dtype(X, X))
 
 
 def multiply_tiles(
-    places: list[Place], block: Callable[[int], np.ndarray], V: np.ndarray, dtype=float, n_shares: int | None = None
+    places: list[Place],
+    block: Callable[[int], np.ndarray],
+    V: np.ndarray,
+    dtype: DTypeLike = float,
+    n_shares: int | None = None,
 ) -> np.ndarray:
     """A symmetric matrix times a few columns, from its tiles on and above the diagonal, ``block(number)``.
 
@@ -102,7 +107,7 @@ def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PreparedRows:
-    """Rows made ready for many tiles: what every pair of matrices would have to do again is done once.
+    """Rows prepared for many tiles: the work that all tiles share is done once.
 
     For a kernel of the distance, rows x become x̃ = (x − origin)·√(2/c) with half their squared norms h, c the kernel's
     ``unit``; then −‖x − y‖²/c = x̃ᵀỹ − h(x) − h(y) is an inner product and two subtractions. Where that cancels, it is
@@ -120,7 +125,7 @@ class PreparedRows:
     slope: float = np.inf
 
     @classmethod
-    def of(cls, kernel: Kernel, X, other=None) -> PreparedRows:
+    def of(cls, kernel: Kernel, X: Rows, other: Rows | None = None) -> PreparedRows:
         """Rows with the origin moved to their centre, where the kernel is one of the distance and all rows are dense.
 
         The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
@@ -138,7 +143,7 @@ class PreparedRows:
         slope = -float(kernel.derivative(np.zeros(()))) * kernel.unit  # the steepest |dκ/du|: profiles are convex
         return cls(kernel, X, origin=origin, columns=columns, grid=grid, slope=slope).like(X)
 
-    def like(self, X) -> PreparedRows:
+    def like(self, X: Rows) -> PreparedRows:
         """Other rows with the same origin."""
         if self.origin is None or sp.issparse(X):
             return PreparedRows(self.kernel, X)
@@ -164,7 +169,7 @@ class PreparedRows:
 
     @property
     def weight(self) -> float:
-        """What inner products are to be multiplied by."""
+        """The factor of the inner products."""
         return 1.0 if self.grid is None else 2 * (self.grid.step / np.sqrt(self.kernel.unit)) ** 2
 
     def __getitem__(self, part: slice) -> PreparedRows:
@@ -197,7 +202,7 @@ class PreparedRows:
         return np.multiply(self.X @ other.X.T, self.weight, out=out, dtype=float)
 
     def _measure(self, part: slice, values: np.ndarray, other: PreparedRows) -> None:
-        """From inner products of some rows to −‖x − y‖²/c; a single column takes it from its differences."""
+        """From inner products of some rows to −‖x − y‖²/c; of a single column from the differences."""
         X, Y, factor, half = self.given[part], other.given, 1 / self.kernel.unit, self.halves[part]
         if X.shape[1] == 1:
             fill_from_differences(values, X, Y, factor)
@@ -229,7 +234,7 @@ def _common_grid(matrices: list, near: np.ndarray) -> Grid | None:
 
 
 def _into(out: np.ndarray | None, values: np.ndarray) -> np.ndarray:
-    """Values where they are wanted."""
+    """The values, written to ``out`` if it is given."""
     if out is None or values is out:
         return values
     out[:] = values
@@ -237,7 +242,7 @@ def _into(out: np.ndarray | None, values: np.ndarray) -> np.ndarray:
 
 
 def put(out: np.ndarray, place: Place, block: np.ndarray) -> None:
-    """A tile and its mirror image in their places in a symmetric matrix."""
+    """Write a tile and its mirror image to their places in a symmetric matrix."""
     rows, columns = place
     out[rows, columns] = block
     if rows != columns:
@@ -255,7 +260,7 @@ def symmetric_tile(points: PreparedRows, place: Place, out: np.ndarray | None = 
 
 
 def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) -> list:
-    """``function(rows)`` for slices that cover the rows, in threads; ``row_bytes`` is what one row costs meanwhile."""
+    """``function(rows)`` for slices that cover the rows, in threads; ``row_bytes`` is the memory that one row takes."""
     affordable = int(threads.working_bytes() / max(row_bytes, 1) / threads.n_threads())
     return threads.parallel_map(function, slices(n_rows, max(1, min(fair_length(n_rows), affordable))))
 
@@ -275,22 +280,22 @@ def row_blocks(n: int, row_bytes: float) -> Iterator[slice]:
     yield from slices(n, max(1, int(threads.working_bytes() / max(row_bytes, 1))))
 
 
-def tile_side(X, most: int | None = None) -> int:
-    """Rows and columns of a tile: ``most``, or fewer where the budget does not give every thread one of these rows.
+def tile_side(X: Rows, most: int | None = None) -> int:
+    """Rows and columns of a tile: ``most``, or fewer if the memory budget is too small for a tile per thread.
 
     A tile of side s holds ``COPIES`` s² numbers, and of its rows and columns two copies, 4s × their width.
     """
     share = threads.working_bytes() / 8 / threads.n_threads()
-    width = X.nnz / max(X.shape[0], 1) if sp.issparse(X) else X.shape[1]
+    width = X.size / max(X.shape[0], 1)  # numbers stored per row
     affordable = (np.sqrt(4 * width**2 + COPIES * share) - 2 * width) / COPIES
     return max(16, min(most or TILE, int(affordable)))
 
 
-def upper_tiles(X) -> list[Place]:
+def upper_tiles(X: Rows) -> list[Place]:
     """Tiles on and above the diagonal of the kernel matrix of some rows: at least 21 of them, or of the common size.
 
-    They are up to twice as long as others, because a stored tile is used in the shape in which it was computed, and the
-    thin products of eigensolvers want long ones.
+    They are up to twice as long as others: stored tiles are used as they are, and the thin products of eigensolvers are
+    faster with long ones.
     """
     side = tile_side(X, most=int(np.clip(-(-X.shape[0] // 6), TILE, 2 * TILE)))
     blocks = slices(X.shape[0], side)
@@ -298,21 +303,21 @@ def upper_tiles(X) -> list[Place]:
 
 
 def fair_length(n: int) -> int:
-    """Rows a task, so that every thread gets several tasks and none is larger than a tile."""
+    """Rows per task, so that every thread gets several tasks and none is larger than a tile."""
     return max(1, min(TILE, -(-n // (2 * threads.n_threads()))))
 
 
-def floating(X):
+def floating(X: Rows) -> Any:
     """The same numbers, dense or sparse: single precision stays, all else becomes double precision."""
     return X.astype(floating_dtype(X.dtype), copy=False)
 
 
-def floating_dtype(dtype) -> np.dtype:
+def floating_dtype(dtype: DTypeLike) -> np.dtype:
     """The type in which numbers are given to kernels: single precision stays, all else becomes double precision."""
     return np.dtype(dtype) if dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
 
-def value_dtype(*matrices) -> np.dtype:
+def value_dtype(*matrices: Any) -> np.dtype:
     """The type of kernel values: that of the rows, or float64 where those are whole numbers."""
     kinds = [X.dtype for X in matrices if X.dtype.kind == "f"]
     return np.result_type(*kinds) if kinds else np.dtype(float)

@@ -1,15 +1,17 @@
-"""A symmetric matrix held as its tiles on and above the diagonal: half the memory, and a tile is read for two."""
+"""A symmetric matrix held as its tiles on and above the diagonal: half the memory, and every tile is used twice."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from preimage._typing import Rows
 from preimage.gram import threads, tiles
 from preimage.kernels import Kernel
 
-QUICK = 4e6  # products of numbers that take no longer than to spread them over threads
+QUICK = 4e6  # multiplications below which threads do not pay
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,8 +22,8 @@ class Triangle:
     blocks: list[np.ndarray]
 
     @classmethod
-    def empty(cls, places: list[tiles.Place], dtype) -> Triangle:
-        """Room for the tiles, in one piece."""
+    def empty(cls, places: list[tiles.Place], dtype: DTypeLike) -> Triangle:
+        """Tiles without values, in one block of memory."""
         shapes = [(rows.stop - rows.start, columns.stop - columns.start) for rows, columns in places]
         ends = np.cumsum([height * width for height, width in shapes])
         parts = np.split(np.empty(ends[-1], dtype=dtype), ends[:-1])
@@ -49,7 +51,7 @@ class Triangle:
         return out
 
 
-def packed_gram(kernel: Kernel, X) -> Triangle:
+def packed_gram(kernel: Kernel, X: Rows) -> Triangle:
     """The kernel matrix of the rows of X."""
     out, points = Triangle.empty(tiles.upper_tiles(X), tiles.value_dtype(X, X)), tiles.PreparedRows.of(kernel, X)
     threads.parallel_map(lambda tile: tiles.symmetric_tile(points, *tile), zip(out.places, out.blocks, strict=True))

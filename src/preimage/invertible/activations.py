@@ -1,6 +1,6 @@
 """Activations σ of explicit features σ(Wx + b), and how each is undone (Gedon et al. 2023, §III).
 
-An activation is one-to-one only on a part of the line. What a value lost, the ``bypass``, is taken from another point:
+An activation is one-to-one only on a part of the line. What it loses, the ``bypass``, is taken from another point:
 the input itself when it is filtered, the nearest known point when a code is decoded. A user's own activation has the
 same five methods.
 """
@@ -29,10 +29,10 @@ class Activation(Protocol):
         """σ(a)."""
 
     def bypass(self, a: np.ndarray) -> np.ndarray:
-        """What of a is lost in σ(a)."""
+        """What σ(a) loses of a."""
 
     def inverse(self, values: np.ndarray, bypass: np.ndarray) -> np.ndarray:
-        """The argument with these values on the branch that the bypass names; values out of range are brought in."""
+        """The argument with these values on the branch that the bypass names; values out of range are clipped."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class ReLU:
 NAMES = {"sine": Sine, "relu": ReLU}
 
 
-def as_activation(activation) -> Any:
+def as_activation(activation: Any) -> Any:
     """An activation from what users type: an object, or a name."""
     if isinstance(activation, str):
         if activation not in NAMES:

@@ -1,4 +1,4 @@
-"""Kernel PCA on explicit features σ(Wx + b) that is undone step by step (Gedon et al. 2023). No scikit-learn in it."""
+"""Kernel PCA on explicit features σ(Wx + b) that is undone step by step (Gedon et al. 2023), without scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from preimage._typing import Rows
 from preimage.decomposition.explicit import Components
 from preimage.kernels.geometry import squared_distances
 
-COPIES = 8  # sets of features of a row, and of distances to known codes, that are held while it is answered
+COPIES = 8  # sets of features of a row, and of distances to known codes, that are held at once
 REFINEMENTS = 20  # steps of the phase decoder; it stops earlier where phases no longer move
 
 
 @dataclass(frozen=True, eq=False)
 class InvertibleMap:
-    """x ↦ σ(W(x − x̄) + b) ↦ code, and both ways back.
+    """x ↦ σ(W(x − x̄) + b) ↦ code, and both inverse maps.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ class InvertibleMap:
     components
         Of the features of the training rows.
     ridge
-        λ of the last step back.
+        λ of the last step of the inverse.
     """
 
     center: np.ndarray
@@ -42,19 +43,19 @@ class InvertibleMap:
         """The factor of the features."""
         return self.activation.scale(len(self.offsets))
 
-    def arguments(self, X) -> np.ndarray:
+    def arguments(self, X: Rows) -> np.ndarray:
         """A = W(x − x̄) + b (eq. 2a)."""
         return (X - self.center) @ self.weights.T + self.offsets
 
-    def features(self, X) -> np.ndarray:
+    def features(self, X: Rows) -> np.ndarray:
         """σ(a), scaled (eq. 2b)."""
         return self.scale * self.activation(self.arguments(X))
 
-    def codes(self, X) -> np.ndarray:
+    def codes(self, X: Rows) -> np.ndarray:
         """Z = P(σ(a) − μ) (eq. 2c)."""
         return self.components.codes(self.features(X))
 
-    def filter(self, X) -> np.ndarray:
+    def filter(self, X: Rows) -> np.ndarray:
         """The three steps undone, with the bypass of the rows themselves (eq. 4a–c)."""
         arguments = self.arguments(X)
         codes = self.components.codes(self.scale * self.activation(arguments))
@@ -95,7 +96,7 @@ class AnchoredDecoder:
 
         δ = argmin Σⱼ |ĉⱼ| (wⱼᵀδ − Δⱼ)² + λ‖δ‖²,  x̂ = anchor + δ,
 
-    re-anchored until the phases rest. Else the anchor lends its bypass, and the three steps are undone.
+    re-anchored until the phases stop moving. Otherwise the anchor lends its bypass, and the three steps are undone.
     """
 
     map: InvertibleMap
@@ -104,7 +105,7 @@ class AnchoredDecoder:
     regression: np.ndarray | None
 
     @classmethod
-    def of(cls, mapping: InvertibleMap, X) -> AnchoredDecoder:
+    def of(cls, mapping: InvertibleMap, X: Rows) -> AnchoredDecoder:
         """A decoder that knows the rows of X."""
         codes = mapping.codes(X)
         if not hasattr(mapping.activation, "quadrature"):
@@ -139,7 +140,7 @@ class AnchoredDecoder:
             gap *= worth[moving]
             step = gap @ self.map.linear_inverse
             Z[moving] += step
-            moving = moving[np.linalg.norm(step, axis=1) > 1e-6 * spread]  # every row rests by itself
+            moving = moving[np.linalg.norm(step, axis=1) > 1e-6 * spread]  # every row stops by itself
             if not len(moving):
                 break
         return Z

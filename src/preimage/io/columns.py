@@ -48,6 +48,12 @@ class Columns:
         """Names, or numbers from 1, of the columns that are carried along."""
         return tuple(self.names[place] if self.names else str(place + 1) for place in self.others)
 
+    def carried_rows(self) -> Iterator[tuple[str, ...]]:
+        """The cells that are carried along, as text, row by row."""
+        for block in self.walk():
+            columns = [plain_values([column]) for column in block]
+            yield from zip(*([_text(value) for value in column] for column in columns), strict=True)
+
     def followed_by(self, names: Sequence[str]) -> Columns:
         """The columns that are carried along, with other numbers after them."""
         count = len(self.others)
@@ -85,6 +91,10 @@ class _Feed:
 def all_columns(blocks: Iterable[np.ndarray], table: Columns | None) -> Iterator[list[np.ndarray | Pieces]]:
     """The columns of blocks of rows, with those that a table carries along."""
     return (list(block.T) for block in blocks) if table is None else table.beside(blocks)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
 def plain_values(column: np.ndarray | Pieces) -> list[Any]:

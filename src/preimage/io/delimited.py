@@ -18,7 +18,6 @@ from preimage.exceptions import DataFileError
 from preimage.io import arrow_text, dialect, records, tables
 from preimage.io.base import LARGE, Data, Form, Reading
 from preimage.io.columns import Columns, Pieces, all_columns, plain_values
-from preimage.io.records import MISSING
 
 ARROW = 2**20  # bytes from which pyarrow reads a text, where it is installed
 
@@ -32,39 +31,6 @@ def read_standard_input(reading: Reading) -> Data:
     """Rows from standard input."""
     content = sys.stdin.buffer.read()
     return _read("standard input", lambda: io.BytesIO(content), len(content), reading)
-
-
-def rows_as_they_come(file: TextIO, width: int) -> Iterator[np.ndarray | None]:
-    """Rows of ``width`` numbers from lines as they are written, gaps as NaN; None for a line that is no such row.
-
-    A first line of names is passed over.
-    """
-    first = True
-    for line in file:
-        if not line.strip():
-            continue
-        values = [_number(cell) for cell in _cells_of(line.removeprefix("\ufeff") if first else line, width)]
-        header, first = first and len(values) == width and not any(isinstance(value, float) for value in values), False
-        if header:
-            continue
-        yield None if len(values) != width or None in values else np.array(values, dtype=float)
-
-
-def _cells_of(line: str, width: int) -> list[str]:
-    """The cells of a line, by the delimiter that makes as many as there should be."""
-    split = {mark: line.split() if mark == " " else line.split(mark) for mark in dialect.DELIMITERS}
-    found = next((cells for cells in split.values() if len(cells) == width), split[","])
-    return [cell.strip().strip('"') for cell in found]
-
-
-def _number(cell: str) -> float | None:
-    """The number in a cell, NaN where it is missing, None where it holds something else."""
-    if cell.lower() in MISSING:
-        return float("nan")
-    try:
-        return float(cell)
-    except ValueError:
-        return None
 
 
 def check(path: Path, form: Form) -> None:

@@ -1,4 +1,4 @@
-"""What normal rows tell a judge: limits, what is usual, and how often it would alarm for nothing."""
+"""Calibration on normal rows: limits, the usual size of the statistics, and the rate of false alarms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage.monitoring.judge import Fit, Judge, cross_fitted
 from preimage.monitoring.limits import (
     Cross,
     HeldOut,
@@ -16,13 +15,14 @@ from preimage.monitoring.limits import (
     average_run_length,
     moment_limits,
 )
+from preimage.monitoring.process_model import Fit, ProcessModel, cross_fitted
 
 __all__ = ["Calibration", "calibrate", "standardised"]
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What a judge is held against.
+    """What new statistics are compared with.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Calibration:
     scales : array of shape (2,)
         The classical limits, which make T² and SPE comparable where they are added.
     run_length : float
-        Normal rows from one false alarm to the next.
+        Average number of normal rows from one false alarm to the next.
     """
 
     reference: Reference
@@ -42,13 +42,13 @@ class Calibration:
     run_length: float
 
 
-def calibrate(rule: LimitRule, judge: Judge, fit: Fit, X: np.ndarray, alpha: float) -> Calibration:
-    """From normal rows in time order; ``fit`` makes models like the judge's for those that leave rows out."""
-    balance, values = _normal_statistics(rule, judge, fit, X)
+def calibrate(rule: LimitRule, process: ProcessModel, fit: Fit, X: np.ndarray, alpha: float) -> Calibration:
+    """Calibrate on normal rows in time order; ``fit`` refits the model to part of them."""
+    balance, values = _normal_statistics(rule, process, fit, X)
     scales, usual = moment_limits(balance, alpha), _usual(balance)
-    if judge.memory.sums:
+    if process.memory.sums:
         start = np.zeros(2)
-        balance, values = (judge.memory.accumulate(standardised(part, usual), start) for part in (balance, values))
+        balance, values = (process.memory.accumulate(standardised(part, usual), start) for part in (balance, values))
     reference = Reference.of(values, moment_limits(balance, alpha), alpha, rule.tail)
     return Calibration(reference, usual, scales, average_run_length(reference.index(values) > 1))
 
@@ -58,16 +58,18 @@ def standardised(values: np.ndarray, usual: np.ndarray) -> np.ndarray:
     return (np.log(np.maximum(values, np.finfo(float).tiny)) - usual[0]) / usual[1]
 
 
-def _normal_statistics(rule: LimitRule, judge: Judge, fit: Fit, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Statistics of rows that make T² and SPE comparable, and of those that set the limits."""
+def _normal_statistics(
+    rule: LimitRule, process: ProcessModel, fit: Fit, X: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Statistics of the rows that make T² and SPE comparable, and of the rows that set the limits."""
     if isinstance(rule, Cross):
-        values = cross_fitted(fit, X, rule.n_blocks, judge.lags, judge.memory)
+        values = cross_fitted(fit, X, rule.n_blocks, process.lags, process.memory)
         return values, values
-    values = judge.statistics(judge.past(X))[judge.lags :]
+    values = process.statistics(process.past(X))[process.lags :]
     if isinstance(rule, HeldOut):
-        return judge.statistics(judge.model.decomposition_.inputs), values
+        return process.statistics(process.model.decomposition_.inputs), values
     if isinstance(rule, LastRows):
-        first = rule.n_fitted(len(X)) - judge.lags
+        first = rule.n_fitted(len(X)) - process.lags
         return values[:first], values[first:]
     return values, values
 

@@ -1,9 +1,8 @@
-"""Kernel, scale and number of components by the share of planted faults that would be found.
+"""Choice of kernel, scale and number of components by the share of planted faults that they detect.
 
-Normal rows alone tell no fault, but they can be given one: in rows that a model has not seen, one sensor at a time is
-shifted by a few standard deviations. The settings that find the most of these shifts, with limits from the same rows
-without them, so that false alarms are equally rare for all, are taken; of those that are as good within a standard
-error, the simplest.
+Normal rows hold no faults, so faults are planted: in rows that a model has not seen, one sensor at a time is shifted by
+a few standard deviations. The limits come from the same rows without the shifts, so that all settings have the same
+rate of false alarms. Of the settings within a standard error of the best detection, the simplest is taken.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ import numpy as np
 
 from preimage import progress
 from preimage.kernels import Kernel, Linear, scales
-from preimage.monitoring.judge import Judge
+from preimage.monitoring.ewma_cusum import Memory
 from preimage.monitoring.limits import Reference, moment_limits, time_blocks
-from preimage.monitoring.memory import Memory
+from preimage.monitoring.process_model import ProcessModel
 from preimage.monitoring.scaling import Scaling
-from preimage.monitoring.statistics import nested_statistics
+from preimage.monitoring.t2_spe import nested_statistics
 from preimage.monitoring.window import Window
 
 __all__ = ["Setting", "choose_setting"]
 
 N_BLOCKS = 5
-ROWS = 1000  # of a longer run, so many of the latest choose
-COPIES = 10  # of every row, each with one sensor shifted
+ROWS = 1000  # the latest rows of a longer run
+COPIES = 10  # copies of every row, each with one sensor shifted
 SHIFTS = (1.0, 2.0, 3.0, 4.0, 5.0)  # standard deviations
 FACTORS = (1.0, 2.0, 4.0, 8.0, 32.0, 128.0)  # of the median distance
 
@@ -36,7 +35,7 @@ FitKernel = Callable[[Kernel, int, np.ndarray], Any]  # kernel, number of compon
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting, and the share of planted faults that it found."""
+    """A kernel with a number of components, and the share of planted faults that it detects."""
 
     kernel: Kernel
     n_components: int
@@ -52,11 +51,11 @@ def choose_setting(
     memory: Memory,
     rng: np.random.Generator,
 ) -> list[Setting]:
-    """All settings, the one to take first, then by the share of planted faults that they found.
+    """All settings: the chosen one first, then the others by the share of planted faults that they detect.
 
-    Of those within a standard error of the best, the first kernel is taken, and of its length scales the largest. For
-    the linear kernel it has the most components, because T² weighs every direction by its own variance and SPE weighs
-    what is left alike; for other kernels the fewest, because their late components are the least certain.
+    Of those within a standard error of the best, the first kernel is chosen, with its largest length scale. The linear
+    kernel then takes the most components, because T² weights every direction by its own variance and SPE weights the
+    rest equally; other kernels take the fewest, because their late components are the least certain.
     """
     X = X[-ROWS:]
     seed, found = int(rng.integers(2**31)), []
@@ -77,7 +76,7 @@ def choose_setting(
 
 
 def _scaled(kernel: Kernel, X: np.ndarray, lags: int, memory: Memory) -> list[Kernel]:
-    """The kernel with several length scales, where it is to take its own from the rows."""
+    """The kernel with several length scales, or as it is where its scale is given."""
     if getattr(kernel, "length_scale", 1.0) is not None:
         return [kernel]
     features = Window(X.shape[1], lags, memory).extend(Scaling.of(X).apply(X))
@@ -86,8 +85,8 @@ def _scaled(kernel: Kernel, X: np.ndarray, lags: int, memory: Memory) -> list[Ke
 
 
 def _numbers(kernel: Kernel, X: np.ndarray, lags: int) -> np.ndarray:
-    """Numbers of components: few, few less than there are columns, and for other kernels than the linear some more."""
-    columns, rows = X.shape[1] * (lags + 1), (N_BLOCKS - 1) * len(X) // N_BLOCKS
+    """Numbers of components: few, nearly all columns, and more for kernels that are not linear."""
+    columns, rows = int(np.ptp(X, axis=0).astype(bool).sum()) * (lags + 1), (N_BLOCKS - 1) * len(X) // N_BLOCKS
     steps = {step for k in range(10) for step in (2**k, 3 * 2**k // 2)}
     most = min(rows // 2, columns - 1 if isinstance(kernel, Linear) else 2 * columns)
     numbers = sorted(q for q in steps | {columns - step for step in steps} if 1 <= q <= most)
@@ -95,13 +94,13 @@ def _numbers(kernel: Kernel, X: np.ndarray, lags: int) -> np.ndarray:
 
 
 def _detections(fit: FitKernel, kernel, numbers, X, alpha, lags, memory, rng) -> np.ndarray:
-    """The share of planted faults found, for every number of components."""
+    """The share of planted faults detected, for every number of components."""
     normal, faulty = [], []
     for block, others in time_blocks(len(X), N_BLOCKS, lags + memory.span):
-        judge = Judge.of(lambda rows: fit(kernel, int(numbers[-1]), rows), X, others, lags, memory)
+        process = ProcessModel.of(lambda rows: fit(kernel, int(numbers[-1]), rows), X, others, lags, memory)
         held = np.arange(block.start, block.stop)
-        features = judge.past(X)[held[held >= lags]]
-        model, variances = judge.model.decomposition_, judge.variances
+        features = process.past(X)[held[held >= lags]]
+        model, variances = process.model.decomposition_, process.variances
         kept = np.minimum(numbers, len(variances))
         planted = _planted(np.repeat(features, COPIES, axis=0), X.shape[1], rng)
         normal.append(nested_statistics(model, variances, features, kept))
@@ -111,7 +110,7 @@ def _detections(fit: FitKernel, kernel, numbers, X, alpha, lags, memory, rng) ->
 
 
 def _planted(features: np.ndarray, d: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows in each of which one sensor is shifted, over its whole window."""
+    """The rows, each with one sensor shifted over its whole window."""
     rows = np.arange(len(features))
     sensors, sizes = rng.integers(d, size=len(rows)), rng.choice(SHIFTS, len(rows)) * rng.choice([-1, 1], len(rows))
     moved = features.reshape(len(rows), -1, d).copy()

@@ -1,4 +1,4 @@
-"""Which sensor it was: how much of a statistic goes away when one sensor alone is set right."""
+"""Contributions of the sensors: by how much a statistic falls when one sensor alone is corrected."""
 
 from __future__ import annotations
 
@@ -8,54 +8,54 @@ import numpy as np
 
 from preimage import progress
 from preimage.kernels.scales import spread_rows
-from preimage.monitoring.judge import Judge
-from preimage.monitoring.statistics import derivatives
+from preimage.monitoring.process_model import ProcessModel
+from preimage.monitoring.t2_spe import derivatives
 
 __all__ = ["Corrections", "correct", "sensitivities"]
 
-PLACES = 9  # values of a sensor, spread over its normal range, at which the search begins
-STEPS = 2  # parabolas that refine the best of them; one is exact for a quadratic, as with the linear kernel
-ROWS = 2000  # normal rows that tell the range of a sensor
+PLACES = 9  # readings over the normal range of a sensor at which the search begins
+STEPS = 2  # parabolas that refine the best of them; one is exact for the linear kernel
+ROWS = 2000  # normal rows that give the range of a sensor
 
 
 class Corrections(NamedTuple):
-    """What setting each sensor right by itself would do to each row; shape (rows, d)."""
+    """The effect of correcting each sensor by itself, for every row; shape (rows, d)."""
 
     contributions: np.ndarray
     """By how much the statistic would fall."""
     expected: np.ndarray
-    """The scaled reading at which it would be least, with all other sensors believed."""
+    """The scaled reading that minimises it, with all other sensors as they are."""
 
 
-def sensitivities(judge: Judge, features: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def sensitivities(process: ProcessModel, features: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Derivative of w₁T² + w₂SPE for a shift of each sensor by a standard deviation over the window, (rows, d)."""
-    inside, outside = derivatives(judge.model.decomposition_, judge.variances, features)
+    inside, outside = derivatives(process.model.decomposition_, process.variances, features)
     along = weights[0] * inside + weights[1] * outside
-    return along.reshape(len(features), judge.lags + 1, -1).sum(axis=1)
+    return along.reshape(len(features), process.lags + 1, -1).sum(axis=1)
 
 
-def correct(judge: Judge, features: np.ndarray, weights: np.ndarray) -> Corrections:
+def correct(process: ProcessModel, features: np.ndarray, weights: np.ndarray) -> Corrections:
     """Reconstruction-based contributions (Alcala & Qin 2009, eq. 9) of w₁T² + w₂SPE, also for a kernel.
 
     The contribution of sensor i is f(x) − min over s of f(x − s eᵢ), eᵢ the shift of that sensor over the whole window.
     For the linear kernel, f(x) = xᵀMx, this is (eᵢᵀMx)² / eᵢᵀMeᵢ, and a fault of one sensor alone, if it is large, has
     its largest contribution there (their §4). For other kernels the minimum is found by search along each eᵢ.
     """
-    low, high = _ranges(judge)
+    low, high = _ranges(process)
     found = Corrections(np.empty((len(features), len(low))), np.empty((len(features), len(low))))
     for number, row in enumerate(features):
-        found.contributions[number], found.expected[number] = _correct_row(judge, row, weights, low, high)
+        found.contributions[number], found.expected[number] = _correct_row(process, row, weights, low, high)
         progress.report("contributions", number + 1, len(features))
     return found
 
 
-def _ranges(judge: Judge) -> tuple[np.ndarray, np.ndarray]:
+def _ranges(process: ProcessModel) -> tuple[np.ndarray, np.ndarray]:
     """The least and the largest normal reading of every sensor, scaled."""
-    normal = spread_rows(np.asarray(judge.model.decomposition_.inputs), ROWS)[:, : len(judge.scaling.mean)]
+    normal = spread_rows(np.asarray(process.model.decomposition_.inputs), ROWS)[:, : len(process.scaling.mean)]
     return normal.min(axis=0), normal.max(axis=0)
 
 
-def _correct_row(judge: Judge, row: np.ndarray, weights, low, high) -> tuple[np.ndarray, np.ndarray]:
+def _correct_row(process: ProcessModel, row: np.ndarray, weights, low, high) -> tuple[np.ndarray, np.ndarray]:
     d = len(low)
     sensors = np.arange(d)
 
@@ -64,7 +64,7 @@ def _correct_row(judge: Judge, row: np.ndarray, weights, low, high) -> tuple[np.
         shifts = readings - row[:d, None]
         moved = np.broadcast_to(row, (*readings.shape, len(row))).reshape(d, readings.shape[1], -1, d).copy()
         moved[sensors, :, :, sensors] += shifts[:, :, None]
-        return (judge.statistics(moved.reshape(readings.size, -1)) @ weights).reshape(readings.shape)
+        return (process.statistics(moved.reshape(readings.size, -1)) @ weights).reshape(readings.shape)
 
     readings = np.column_stack([row[:d], np.linspace(low, high, PLACES, axis=1)])
     values = value(readings)

@@ -1,8 +1,8 @@
-"""Limits of the statistics from rows that the model has not seen, and p-values by them.
+"""Limits of the statistics from rows that the model has not seen, and p-values.
 
-A row that a model was fitted on lies nearer to it than a new one does, the more so the more components it has; limits
-taken from such rows are crossed by normal rows far more often than stated. Here every row that sets a limit was left
-out of the model that judged it.
+A row that a model was fitted on lies closer to it than a new row does, and more so the more components it has. Normal
+rows exceed limits taken from such rows far more often than stated. Here every row that sets a limit is scored by a
+model that was fitted without it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class LimitRule:
     ----------
     tail : "quantile" or "kde"
         The conformal quantile, or that of a kernel density estimate of the logarithm of the index, which is smoother
-        where few rows set the limit, and promises nothing.
+        where few rows set the limit, and has no guarantee.
     """
 
     tail: str = "quantile"
@@ -66,11 +66,11 @@ class LimitRule:
 
 @dataclass(frozen=True)
 class Cross(LimitRule):
-    """Every block of consecutive rows is judged by a model of the other blocks.
+    """Every block of consecutive rows is scored by a model of the other blocks.
 
-    Blocks, and a gap beside each of as many rows as lags and memory reach, keep rows that hang together in time from
-    being on both sides. A model of fewer rows judges a little more severely than the final one of all rows; the same
-    once more, with blocks twice as long, tells by how much, and the statistics are corrected by that factor.
+    Blocks keep rows that are correlated in time on one side; a gap beside each, as long as lags and memory reach, is
+    left out. A model of fewer rows returns slightly larger statistics than the final one of all rows. A second pass
+    with blocks twice as long measures by how much, and the statistics are corrected by that factor.
     """
 
     n_blocks: int = 10
@@ -116,7 +116,7 @@ class HeldOut(LimitRule):
 
 @dataclass(frozen=True)
 class Training(LimitRule):
-    """The rows of the fit themselves, as is common. For comparison: their limits do not keep what they state."""
+    """The training rows themselves, as is common; for comparison, because false alarms then exceed the stated rate."""
 
 
 NAMES = {
@@ -129,7 +129,7 @@ NAMES = {
 
 
 def as_limits(limits: Any) -> LimitRule:
-    """LimitRule from what users type: a name or an object."""
+    """A limit rule from a name or an object."""
     if isinstance(limits, LimitRule):
         return limits
     if isinstance(limits, str) and limits in NAMES:
@@ -140,7 +140,7 @@ def as_limits(limits: Any) -> LimitRule:
 
 
 def time_blocks(n: int, n_blocks: int, gap: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Consecutive blocks, each with the numbers of the rows that may judge it."""
+    """Consecutive blocks, each with the indices of the rows to fit its model on."""
     edges = np.linspace(0, n, n_blocks + 1).astype(int)
     for start, stop in pairwise(edges):
         yield slice(start, stop), np.r_[0 : max(0, start - gap), min(n, stop + gap) : n]
@@ -149,7 +149,7 @@ def time_blocks(n: int, n_blocks: int, gap: int) -> Iterator[tuple[slice, np.nda
 def conformal_quantile(values: np.ndarray, alpha: float) -> float:
     """The ⌈(1 − alpha)(n + 1)⌉-th smallest: a new value of the same law exceeds it with probability at most alpha.
 
-    Of fewer than 1/alpha − 1 values none is large enough, and the largest is taken.
+    With fewer than 1/alpha − 1 values none is large enough, and the largest is taken.
     """
     rank = ceil((1 - alpha) * (len(values) + 1) * (1 - 1e-12))
     return float(np.partition(values, min(rank, len(values)) - 1)[min(rank, len(values)) - 1])
@@ -167,7 +167,7 @@ def moment_limits(values: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def average_run_length(alarms: np.ndarray) -> float:
-    """Rows from one alarm to the next, consecutive ones counted once; infinite where there is none."""
+    """Average number of rows from one alarm to the next, consecutive ones counted once; infinite without alarms."""
     begun = int(alarms[0]) + int(np.sum(alarms[1:] & ~alarms[:-1]))
     return len(alarms) / begun if begun else float("inf")
 
@@ -196,8 +196,7 @@ class Reference:
     def of(cls, values: np.ndarray, scales: np.ndarray, alpha: float, tail: str = "quantile") -> Reference:
         """From the statistics of normal rows, shape (n, 2), and what makes the two comparable.
 
-        The scales must not come from extremes of the same rows: no row may exceed a limit that it has set itself, so
-        that new ones would exceed it more often.
+        The scales must not be extremes of the same rows: these rows could not exceed them, and new ones would.
         """
         indices = np.sort((values / scales).max(axis=1))
         joint = conformal_quantile(indices, alpha) if tail == "quantile" else _density_quantile(indices, alpha)

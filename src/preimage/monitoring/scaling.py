@@ -1,4 +1,4 @@
-"""Columns in units of their own standard deviation, and columns that never moved."""
+"""Columns in units of their standard deviation, and columns that are constant."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Scaling:
     mean, deviation : arrays of shape (d,)
         Of the normal rows; the deviation of a constant column is 1.
     constant : boolean array of shape (d,)
-        Which columns never moved in the normal rows.
+        Which columns are constant in the normal rows.
     """
 
     mean: np.ndarray
@@ -40,7 +40,7 @@ class Scaling:
         return cls(np.zeros(d), np.ones(d), np.zeros(d, dtype=bool))
 
     def apply(self, X: np.ndarray) -> np.ndarray:
-        """Rows in units of deviations; a constant column becomes 0, because a kernel could not weigh its moves."""
+        """Rows in units of deviations; a constant column becomes 0, because its changes have no unit."""
         Z = (X - self.mean) / self.deviation
         Z[..., self.constant] = 0
         return Z

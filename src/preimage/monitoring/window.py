@@ -1,19 +1,19 @@
-"""What the model sees of a row: the row itself, filtered by the memory, and those before it."""
+"""Input of the model: each row, filtered by the memory, beside the rows before it."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from preimage.monitoring.memory import Memory
+from preimage.monitoring.ewma_cusum import Memory
 
 __all__ = ["Window"]
 
 
 class Window:
-    """Scaled rows in time order, a few or many at a time, to rows with their past: (zₜ, zₜ₋₁, …, zₜ₋ₖ).
+    """Rows with their past, (zₜ, zₜ₋₁, …, zₜ₋ₖ), from scaled rows in time order, given in blocks of any size.
 
-    Before the first row there is none; it stands for its own past. This is the only state beside the memory's sums, and
-    its size does not grow.
+    The first row takes the place of the missing rows before it. This state and the sums of a memory are all that is
+    kept, in fixed size.
     """
 
     def __init__(self, d: int, lags: int, memory: Memory):

@@ -1,8 +1,8 @@
 """Pictures with matplotlib, which is imported when one is drawn.
 
-Every function draws on the axes that it is given, and on those of a new figure where it is given none; it returns them.
-Colours are those that colour-blind people can tell apart (Okabe & Ito 2008; cividis, PuOr), and what they say is also
-said by markers and line styles.
+Every function draws on the axes given, or on those of a new figure, and returns them.
+Colours are those that colour-blind people can tell apart (Okabe & Ito 2008; cividis, PuOr), and markers and line
+styles repeat what they show.
 """
 
 from preimage.plot.charts import chart, contributions

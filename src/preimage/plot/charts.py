@@ -1,4 +1,4 @@
-"""Control charts: statistics over time with their limits, and which sensors made an alarm."""
+"""Control charts: statistics over time with their limits, and the contributions of the sensors."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import numpy as np
 from preimage.plot.style import COLORS, GREY, grid_of_axes, one_axes
 
 
-def chart(monitor, X, axes=None, *, first: int = 1):
-    """T² and SPE of a run over time, each with its limit, on logarithmic scales; rows with an alarm are marked.
+def chart(monitor, X, axes=None, *, time=None):
+    """T² and SPE of a run over time with their limits, on logarithmic scales; alarms are marked.
 
-    Where a constant sensor has moved SPE is infinite, and is drawn at the top.
+    SPE is infinite where a constant sensor has changed, and is then drawn at the top.
 
     Parameters
     ----------
@@ -19,9 +19,9 @@ def chart(monitor, X, axes=None, *, first: int = 1):
     X : array of shape (rows, d)
         A run in time order.
     axes : two matplotlib axes, optional
-        A new figure where it is None.
-    first : int
-        The number of the first row.
+        By default those of a new figure.
+    time : array of shape (rows,), optional
+        Numbers or datetimes of the rows, in time order; by default 1, 2, ….
 
     Returns
     -------
@@ -29,24 +29,26 @@ def chart(monitor, X, axes=None, *, first: int = 1):
     """
     axes = grid_of_axes(axes, 2, 1, size=(7.2, 2.1)).ravel()
     found = monitor.statistics(X)
-    time = np.arange(first, first + len(found.T2))
+    time, label = (np.arange(1, len(found.T2) + 1), "row") if time is None else (np.asarray(time), _axis_label(time))
     for ax, title, values, limit in zip(axes, ("T²", "SPE"), found, monitor.limits_, strict=True):
         shown = _drawable(values, limit)
         over = values > limit
         ax.plot(time, shown, color=COLORS[0], linewidth=0.9, label=title)
-        ax.plot(time[over], shown[over], "v", color=COLORS[4], markersize=3, label=f"alarm, {over.sum()} rows")
+        ax.plot(time[over], shown[over], "v", color=COLORS[4], markersize=3, label=f"alarms: {over.sum()}")
         ax.axhline(limit, color="black", linestyle="--", linewidth=1, label=f"limit {limit:.3g}")
         ax.set(yscale="log", ylabel=title)
         ax.margins(x=0.01)
         ax.legend(fontsize="small", ncols=3, loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
-    axes[-1].set_xlabel("row")
+        if time.dtype.kind not in "iuf":
+            _shorten_dates(ax)
+    axes[-1].set_xlabel(label)
     return axes
 
 
 def contributions(monitor, X, row: int, ax=None, *, n_columns: int = 10):
-    """What each sensor contributes to the statistics of one row of a run, the largest on top.
+    """Contribution of each sensor to the statistics of one row of a run, the largest on top.
 
-    Beside each bar stand the reading and what it would be if all other sensors are right.
+    Beside each bar are the reading, and the reading expected from all other sensors.
 
     Parameters
     ----------
@@ -55,11 +57,11 @@ def contributions(monitor, X, row: int, ax=None, *, n_columns: int = 10):
     X : array of shape (rows, d)
         A run in time order, up to the row at least.
     row : int
-        Its number, counted from 0.
+        Its index, from 0.
     ax : matplotlib axes, optional
-        Where to draw; a new figure where it is None.
+        By default those of a new figure.
     n_columns : int
-        How many sensors.
+        How many sensors to show.
 
     Returns
     -------
@@ -76,6 +78,19 @@ def contributions(monitor, X, row: int, ax=None, *, n_columns: int = 10):
         ax.text(size, place, f" {reading:.4g}, expected {expected:.4g}", va="center", fontsize="small")
     ax.set(yticks=places, yticklabels=table["column"], xlabel="contribution", xlim=(0, 1.9 * max(sizes.max(), 1e-300)))
     return ax
+
+
+def _axis_label(time) -> str:
+    """Dates need none."""
+    return "row" if np.asarray(time).dtype.kind in "iuf" else ""
+
+
+def _shorten_dates(ax) -> None:
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(maxticks=8)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
 
 
 def _drawable(values: np.ndarray, limit: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Curves: spectra, steps of the way back, sizes of reduced sets, risks of settings."""
+"""Curves: spectra, steps to pre-images, sizes of reduced sets, risks of settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def scree(model, ax=None, *, chance: ParallelAnalysis | None = None):
     """Shares of variance λₖ / Σλ of the components and their running sum, in per cent on a logarithmic scale.
 
-    Where the model knows its eigenvalues, they are to be read on the right.
+    The right axis shows the eigenvalues, if the model has them.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ def scree(model, ax=None, *, chance: ParallelAnalysis | None = None):
 
 
 def convergence(results: Preimages | Mapping[str, Preimages], ax=None):
-    """How many rows had found their pre-image after so many steps, in per cent; one stair a method.
+    """Per cent of the rows that have converged after each number of steps; one step curve per method.
 
-    Rows that never converged keep their stair below 100. The legend holds the mean of the squared distances
+    Rows that never converge keep the curve below 100. The legend holds the mean of the squared distances
     ‖φ(z) − Ψ‖² that are left.
 
     Parameters
@@ -128,7 +128,7 @@ def selection(result: Selection, ax=None):
     ax = one_axes(ax)
     curves: dict[str, list[Candidate]] = defaultdict(list)
     labels = [_parts(candidate) for candidate in result.table]
-    same = set.intersection(*map(set, labels))  # what all settings have in common tells no curve from another
+    same = set.intersection(*map(set, labels))  # what all settings share does not distinguish curves
     for candidate, parts in zip(result.table, labels, strict=True):
         curves[", ".join(part for part in parts if part not in same) or "risk"].append(candidate)
     for number, (label, curve) in enumerate(sorted(curves.items())):

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from preimage._typing import RowsLike
 from preimage.plot.style import COLORS, GREY, LINES, grid_of_axes
 
 
 def images(groups: Mapping[str, Any], shape: tuple[int, ...], axes=None, *, n_images: int = 8, cmap: str = "gray"):
-    """One line of images a group, the same rows in each, all on the grey scale of the first group.
+    """One line of images per group, the same rows in each, all on the grey scale of the first group.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ def images(groups: Mapping[str, Any], shape: tuple[int, ...], axes=None, *, n_im
 
     Returns
     -------
-    axes : array of matplotlib axes, one line a group
+    axes : array of matplotlib axes, one line per group
     """
     rows = {name: _rows(name, X, int(np.prod(shape))) for name, X in groups.items()}
     first = next(iter(rows.values()))
@@ -46,7 +47,7 @@ def images(groups: Mapping[str, Any], shape: tuple[int, ...], axes=None, *, n_im
 
 
 def signals(groups: Mapping[str, Any], axes=None, *, n_signals: int = 3, rate: float | None = None):
-    """One axes a signal with a line a group: the first group in grey beneath, the others upon it.
+    """One axes per signal, with one curve per group: the first group in grey, the others on top.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def signals(groups: Mapping[str, Any], axes=None, *, n_signals: int = 3, rate: f
     n_signals : int
         How many rows.
     rate : float, optional
-        Samples a second; without it the samples are numbered.
+        Samples per second; without it the samples are numbered.
 
     Returns
     -------
@@ -87,8 +88,9 @@ def eigenvectors(
     Parameters
     ----------
     model : KernelPCA or PCA
-        Of ours, whose axes come back by pre-images (see :meth:`preimage.KernelPCA.eigenvector_preimages`), or
-        scikit-learn's PCA, whose axes lie in input space: x̄ ± step · σₖvₖ.
+        A KernelPCA of this library, whose axes are shown by pre-images (see
+        :meth:`preimage.KernelPCA.eigenvector_preimages`), or scikit-learn's PCA, whose axes lie in input space: x̄ ±
+        step · σₖvₖ.
     shape : tuple, optional
         What a row is: (height, width) for images; None draws curves.
     axes : matplotlib axes, optional
@@ -119,7 +121,7 @@ def eigenvectors(
 
 
 def _axes_of(model, count: int, step: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """What lies to both sides of the mean, one row a component."""
+    """Points on both sides of the mean, one row per component."""
     if hasattr(model, "eigenvector_preimages"):
         plus, minus = model.truncate(min(count, model.n_components_)).eigenvector_preimages(step)
         return plus.points, minus.points
@@ -132,7 +134,7 @@ def _axes_of(model, count: int, step: float | None) -> tuple[np.ndarray, np.ndar
     return model.mean_ + along, model.mean_ - along
 
 
-def _rows(name: str, X, d: int) -> np.ndarray:
+def _rows(name: str, X: RowsLike, d: int) -> np.ndarray:
     X = np.asarray(X)
     if X.ndim != 2 or X.shape[1] != d or not len(X):
         raise ValueError(f"{name!r} has the shape {X.shape}; rows of {d} numbers are to be drawn.")

@@ -13,7 +13,7 @@ FEW = 20  # up to so many different labels are classes, more of them are positio
 def components(
     model, axes=None, *, n_components: int | None = None, labels=None, levels: int = 11, resolution: int = 80
 ):
-    """Contours of the components of a model of two-dimensional data, one axes a component.
+    """Contours of the components of a model of two-dimensional data, one axes per component.
 
     Points of the plane with the same code lie on one line (Schölkopf et al. 1998, Figs. 3–5); the line of code 0 is
     drawn thicker.
@@ -54,7 +54,7 @@ def components(
 
 
 def codes(Z, labels=None, ax=None, *, pair: tuple[int, int] = (0, 1)):
-    """Two components of the codes, one point a row.
+    """Two components of the codes, one point per row.
 
     Parameters
     ----------

@@ -47,5 +47,5 @@ def grid_of_axes(axes, n_rows: int, n_columns: int, *, size: tuple[float, float]
 
 
 def thinned(count: int, most: int = 12) -> int:
-    """Of so many points on a curve, every how-manieth gets a marker."""
+    """The interval between markers on a curve of so many points."""
     return max(1, -(-count // most))

@@ -1,8 +1,8 @@
 """What a pre-image method is and what it returns.
 
-A method is a small frozen object in two steps: ``prepare(model)`` does once what can be done once, and what it returns
-maps a batch of targets (an expansion, with optional starting points) to a :class:`Preimages`. :func:`find_in_batches`
-runs it within the memory budget, and warns once about all rows that failed.
+A method is a small frozen object in two steps: ``prepare(model)`` does the work that all targets share, and returns an
+inverse map, which maps a batch of targets (an expansion, with optional starting points) to a :class:`Preimages`.
+:func:`find_in_batches` runs it within the memory budget, and warns once about all rows that failed.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def find_in_batches(inverse_map: InverseMap, targets: FeatureVectors, starts: Ro
 def map_targets(
     function: Callable[[Any, slice], tuple[Array, ...]], targets: FeatureVectors, row_bytes: float
 ) -> tuple[Array, ...]:
-    """Arrays that ``function`` returns for parts of the targets and their places, in threads, each put together."""
+    """Arrays that ``function`` returns for parts of the targets and their places, in threads, joined."""
     targets.inner_points()  # once for all parts
     parts = tiles.map_rows(lambda rows: function(targets[rows], rows), len(targets), row_bytes)
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))

@@ -140,7 +140,7 @@ class _State:
         self.filled[rows] = np.where(usable, self.filled[rows] + 1, 0)
 
     def reject(self, rows: Array, flat: Array) -> None:
-        """Halve the step, and forget what suggested it; where even the shortest one fails, stop."""
+        """Halve the step and clear the memory that suggested it; if even the shortest step fails, stop."""
         self.moves[:, rows] = 0
         self.changes[:, rows] = 0
         self.filled[rows] = 0

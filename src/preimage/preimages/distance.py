@@ -68,7 +68,7 @@ class _DistanceMap:
     box: Box = OPEN
 
     def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
-        row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors * self.points.shape[1]) * self.points.itemsize
+        row_bytes = 4 * len(self.points) * self.points.itemsize + 24 * self.method.n_neighbors * self.points.shape[1]
 
         def solve(part: FeatureVectors, rows: slice) -> tuple[Array, Array]:
             return self._solve(part, None if starts is None else starts[rows])
@@ -125,7 +125,7 @@ def locate(neighbours: Array, distances2: Array) -> Array:
     neighbours : array of shape (m, k, d)
     distances2 : array of shape (m, k)
     """
-    middle = neighbours.mean(axis=1, keepdims=True)
+    middle = neighbours.mean(axis=1, keepdims=True, dtype=float)  # as all below: flat must differ from small
     centred = neighbours - middle
     norms2 = np.square(centred).sum(axis=2)
     reach2 = np.maximum((distances2 - norms2).mean(axis=1), 0)
@@ -139,7 +139,7 @@ def locate(neighbours: Array, distances2: Array) -> Array:
     ill = np.flatnonzero((kept & (values < ILL * values[:, -1:])).any(axis=1))
     if ill.size:
         offset[ill] = _by_svd(centred[ill], right[ill], reach2[ill])
-    points: Array = middle[:, 0] + offset
+    points: Array = (middle[:, 0] + offset).astype(neighbours.dtype, copy=False)
     return points
 
 

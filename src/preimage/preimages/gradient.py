@@ -15,7 +15,7 @@ from preimage.preimages.iterated import Iterated
 class Gradient(PreimageMethod):
     """L-BFGS on ρ(z) = ‖φ(z) − Ψ‖² for any kernel with a gradient, sums and products included.
 
-    All targets share the kernel values of a step; each has its own memory and its own end.
+    All targets share the kernel values of a step; each has its own memory and stops by itself.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class _Best:
     steps: Array
 
     def improve(self, rows: Array, points: Array, values: Array, converged: Array, steps: Array, seeds: Array) -> None:
-        """Take over the points of another run where their value is lower, or finite where there was none."""
+        """Keep the points of another run where their value is lower, or finite where none was."""
         sound = np.isfinite(points).all(axis=1) & np.isfinite(values)
         points = np.where(sound[:, None], points, seeds)
         better = ~np.isfinite(self.values[rows]) | (sound & (values <= self.values[rows]))

@@ -104,8 +104,8 @@ class _LearnedMap:
 
     def values(self, codes: Array) -> Array:
         """What the regression makes of codes."""
-        values: Array = self.mean + tiles.multiply(self.kernel, codes, self.landmarks, self.weights)
-        return values
+        values: Array = self.mean + tiles.multiply(self.kernel, codes.astype(float), self.landmarks, self.weights)
+        return values.astype(codes.dtype, copy=False)
 
 
 def _error(fitted: _LearnedMap) -> float:
@@ -126,9 +126,10 @@ def _fit(
     """Ridge regression on the kernel features F = L_NZ T of the codes, T Tᵀ = L_ZZ⁺.
 
     With F = QΣRᵀ known through the eigenpairs of FᵀF, every ridge costs one product. The residual of a group G left out
-    is (I − H_GG)⁻¹ e_G, with the hat matrix H = F(FᵀF + λI)⁻¹Fᵀ and the in-sample residual e.
+    is (I − H_GG)⁻¹ e_G, with the hat matrix H = F(FᵀF + λI)⁻¹Fᵀ and the in-sample residual e. All in double precision:
+    in single precision a ridge below n·eps, often the best one, is lost in the round-off of L.
     """
-    mean = targets.mean(axis=0)
+    codes, mean = codes.astype(float), targets.mean(axis=0, dtype=float)
     landmarks = spread_rows(codes, n_landmarks)
     root = inverse_root(tiles.gram(kernel, landmarks))
     features = tiles.cross(kernel, codes, landmarks) @ root

@@ -1,4 +1,4 @@
-"""A Wiener filter of the row itself, corrected by what its codes know: the default of ``KernelPCA.denoise``."""
+"""A Wiener filter of the row itself, corrected by a regression on its codes: the default of ``KernelPCA.denoise``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from preimage.preimages.base import InverseMap, PreimageMethod, Preimages, close
 from preimage.preimages.bounds import Box, principal_axes
 from preimage.preimages.learned import Learned, _fit, _LearnedMap
 
-SAMPLE = 500  # training rows that teach the correction
+SAMPLE = 500  # training rows that the correction is learned from
 PROBES = 200  # training rows that are moved to find the noise level
 SCALES = (1.0, 2.0)  # of the correction's kernel, times the median distance of the codes
 PAIRED = 50  # of these whose kernel values are computed together, though only pairs are wanted
@@ -36,7 +36,7 @@ class Wiener(PreimageMethod):
     the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²). The regression learns from training rows
     with noise of that level what the linear part misses, with ridge and scale by leave-one-out, and is left out where
     it does not lower the leave-one-out error. No entry is changed by more than 3σ, which is more than Gaussian noise
-    puts there: a rare large value is no noise. For gross errors there is ``denoise(..., outlier_scale="auto")``.
+    puts there: a rare large value is not noise. For gross errors there is ``denoise(..., outlier_scale="auto")``.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Wiener(PreimageMethod):
         components leave over, E‖φ(x + σε) − φ(x)‖² = (tr K̃ − Σₖ λₖ)/n: what is not a component is noise. For the
         linear kernel this is probabilistic PCA's estimate (Tipping & Bishop 1999), relative to all d directions.
     n_copies, n_landmarks : int
-        Noisy copies of each row that teach the correction, and the codes that carry it.
+        Noisy copies of each row that the correction is learned from, and the number of its landmarks.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""What a reduced set is, and the orthonormal basis that both methods build point by point."""
+"""A reduced set, and the orthonormal basis that both methods build point by point."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class Image(NamedTuple):
 
 
 class Growth:
-    """An orthonormal basis e₁, e₂, … of the span of chosen images φ(zⱼ), and what of the vectors lies outside of it.
+    """An orthonormal basis e₁, e₂, … of the span of chosen images φ(zⱼ), and the part of the vectors outside it.
 
     It is a partial Cholesky decomposition whose pivots are chosen by the vectors: with K_ZZ = LLᵀ the basis is
     e = L⁻¹φ(Z), the vectors have the coordinates cₖⱼ = ⟨Ψₖ, eⱼ⟩ in it, their least-squares weights are B = cL⁻¹, and
     the squared error falls by Σₖ cₖⱼ² with point j.
     """
 
-    def __init__(self, expansion: Expansion, n_points: int):
+    def __init__(self, expansion: Expansion, n_points: int) -> None:
         n, q = expansion.points.shape[0], len(expansion)
         self.kernel, self.X, self.W = expansion.kernel, expansion.points, expansion.weights.astype(float, copy=False)
         self.left = np.array(expansion.inner_points(), dtype=float)  # ⟨Ψₖ − Ψ̂ₖ, φ(xᵢ)⟩

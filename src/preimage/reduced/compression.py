@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -15,7 +16,7 @@ from preimage.reduced.base import ReducedSet
 from preimage.reduced.sets import reduced_set
 
 
-def compress(model: Decomposition, n_points: int, *, method="auto") -> tuple[Expanded, np.ndarray]:
+def compress(model: Decomposition, n_points: int, *, method: Any = "auto") -> tuple[Expanded, np.ndarray]:
     """A kernel PCA over ``n_points`` points, and the relative error for every size up to that.
 
     The mean φ̄ and the axes σₖVₖ, σₖ the standard deviation of the codes along them, are reduced together: their summed
@@ -60,5 +61,5 @@ def _rebuilt(model: Expanded, found: ReducedSet, deviations: np.ndarray) -> Expa
 def _inverse_square_root(matrix: np.ndarray) -> np.ndarray:
     values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
     if values[0] <= len(values) * np.finfo(float).eps * values[-1]:
-        raise ValueError("so few points cannot tell all components apart: compress to more of them.")
+        raise ValueError("so few points cannot represent all components: compress to more points.")
     return (vectors / np.sqrt(values)) @ vectors.T

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.optimize
 
+from preimage._typing import Array
 from preimage.expansion import Expansion
 from preimage.kernels import Kernel, knows, require
 from preimage.preimages.base import dense_rows, refuse_precomputed
@@ -40,7 +42,7 @@ class Greedy:
     polish: int = 100
     tol: float = 1e-3
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.steps < 0 or self.polish < 0 or not self.tol > 0:
             raise ValueError("Greedy needs steps ≥ 0, polish ≥ 0 and tol > 0.")
 
@@ -80,7 +82,7 @@ class Greedy:
                 break
         return Z[: growth.size], growth
 
-    def _polished(self, expansion: Expansion, Z, weights, error):
+    def _polished(self, expansion: Expansion, Z: Array, weights: Array, error: float) -> tuple[Array, Array, float]:
         """The set after L-BFGS, if that made it better."""
         misfit, (m, d) = Misfit(expansion), Z.shape
         done = scipy.optimize.minimize(
@@ -100,10 +102,10 @@ class Greedy:
 class _Stop:
     """End L-BFGS where the value falls by less than a fraction of itself, twice in a row as one step may be poor."""
 
-    def __init__(self, tol: float):
+    def __init__(self, tol: float) -> None:
         self.tol, self.last, self.weak = tol, np.inf, 0
 
-    def __call__(self, intermediate_result) -> None:
+    def __call__(self, intermediate_result: Any) -> None:
         value = intermediate_result.fun
         self.weak = self.weak + 1 if self.last - value < self.tol * abs(value) else 0
         self.last = value
@@ -122,7 +124,7 @@ class _Gain:
     of φ(z) to the span of the points taken.
     """
 
-    def __init__(self, growth: Growth, Z: np.ndarray, length: float, scale: np.ndarray):
+    def __init__(self, growth: Growth, Z: np.ndarray, length: float, scale: np.ndarray) -> None:
         self.kernel, self.spread, self.scale = growth.kernel, length, scale
         self.n, self.factor = growth.X.shape[0], growth.L[: growth.size, : growth.size]
         self.points = np.concatenate([growth.X, Z])

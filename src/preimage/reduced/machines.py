@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from preimage._typing import RowsLike
 from preimage.expansion import Expansion
 from preimage.kernels.sklearn_machines import dual_form
 from preimage.reduced import reduced_set
@@ -44,12 +45,12 @@ class Machine:
     intercepts: np.ndarray
     errors: np.ndarray | None = None
 
-    def compress(self, n_points: int, *, method="auto"):
+    def compress(self, n_points: int, *, method: Any = "auto") -> Self:
         """The same machine over ``n_points`` points, see :func:`preimage.reduced_set`."""
         found = reduced_set(self.expansion, n_points, method=method)
         return replace(self, expansion=found.expansion, errors=found.errors)
 
-    def values(self, X) -> np.ndarray:
+    def values(self, X: RowsLike) -> np.ndarray:
         """The functions at the rows of X, shape (rows, functions)."""
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
         width = self.expansion.points.shape[1]
@@ -64,7 +65,7 @@ class Regressor(Machine):
 
     flat: bool = True
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: RowsLike) -> np.ndarray:
         """The values, one column per target; flat where the model was fitted on a flat y."""
         values = self.values(X)
         return values[:, 0] if self.flat else values
@@ -74,11 +75,11 @@ class Regressor(Machine):
 class Detector(Machine):
     """One-class support vector machine."""
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: RowsLike) -> np.ndarray:
         """Signed distance to the boundary, positive for inliers."""
         return self.values(X)[:, 0]
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: RowsLike) -> np.ndarray:
         """1 for inliers, −1 for outliers."""
         return np.where(self.decision_function(X) > 0, 1, -1)
 
@@ -94,14 +95,14 @@ class Classifier(Machine):
     shape: str = "ovr"
     break_ties: bool = False
 
-    def decision_function(self, X) -> np.ndarray:
+    def decision_function(self, X: RowsLike) -> np.ndarray:
         """As scikit-learn's: flat for two classes, else one column per class ("ovr") or pair of classes ("ovo")."""
         values = self.values(X)
         if len(self.classes) == 2:
             return values[:, 0]
         return self._votes(values, blurred=True) if self.shape == "ovr" else values
 
-    def predict(self, X) -> np.ndarray:
+    def predict(self, X: RowsLike) -> np.ndarray:
         """The class that wins most of its pairs, the first of those that win equally many."""
         if len(self.classes) == 2:
             return self.classes[(self.values(X)[:, 0] > 0).astype(int)]

@@ -19,7 +19,7 @@ class Misfit:
     ∂E/∂zⱼ = 2 [Σₗ (BᵀB)ⱼₗ ∇k(zⱼ, zₗ) − Σᵢ (BᵀW)ⱼᵢ ∇k(zⱼ, xᵢ)] / Σ‖Ψₖ‖².
     """
 
-    def __init__(self, expansion: Expansion):
+    def __init__(self, expansion: Expansion) -> None:
         self.kernel, self.X, self.W = expansion.kernel, expansion.points, expansion.weights.astype(float, copy=False)
         self.total = max(float(expansion.norm2().sum(dtype=float)), np.finfo(float).tiny)
         self.ridge = RIDGE * float(np.mean(self.kernel.diagonal(self.X)))

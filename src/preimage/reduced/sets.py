@@ -1,6 +1,8 @@
-"""``reduced_set``: the names and rules by which a method is chosen, and the checks before any work."""
+"""``reduced_set``: choice of the method, and checks before any work."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from preimage.reduced.selected import Selected
 NAMES = {"greedy": Greedy, "selection": Selected}
 
 
-def as_reduction_method(method) -> ReductionMethod:
+def as_reduction_method(method: Any) -> ReductionMethod:
     """A method from what users type: an object with ``reduce``, or a name."""
     if isinstance(method, str):
         if method not in NAMES:
@@ -30,7 +32,7 @@ def choose_reduction_method(kernel: Kernel) -> ReductionMethod:
     return Greedy() if knows(kernel, "gradient") and kernel.positive_definite else Selected()
 
 
-def reduced_set(expansion: Expansion, n_points: int, *, method="auto") -> ReducedSet:
+def reduced_set(expansion: Expansion, n_points: int, *, method: Any = "auto") -> ReducedSet:
     """The vectors of an expansion over ``n_points`` points.
 
     Parameters

@@ -1,4 +1,4 @@
-"""One self-contained HTML page: text, tables, pictures and code, readable on a telephone, in the dark and on paper."""
+"""One self-contained HTML page: text, tables, pictures and code, readable on a telephone, in dark mode and on paper."""
 
 from preimage.report.blocks import Block, Code, Picture, Table, Text
 from preimage.report.page import Page, Section

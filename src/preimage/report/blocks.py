@@ -1,4 +1,4 @@
-"""What a section of a page holds."""
+"""The blocks of a section: text, tables, pictures, code."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Block", "Code", "Picture", "Table", "Text"]
 
-CSS_PIXELS = 96  # CSS pixels an inch, by definition
-DOTS = 160  # an inch of a picture: sharp on fine screens, and still light
-NOTHING = {"", "–", "—", "-"}  # cells that say that there is no number
+CSS_PIXELS = 96  # CSS pixels per inch, by definition
+DOTS = 160  # per inch of a picture: sharp on fine screens, and small
+NOTHING = {"", "–", "—", "-"}  # cells without a number
 NUMBER = re.compile(r"[≈<>≤≥]?\s*[+−-]?\d[\d.,\s]*(e[+−-]?\d+)?(\s*±\s*\S+)?\s*(%|×|°|[a-zA-Zµ]{1,3})?")
 
 
@@ -43,7 +43,7 @@ class Table:
     header : sequence of str
         The names of the columns.
     rows : sequence of sequences
-        As many cells a row as the header has. Text is shown as it is, numbers with four digits, None as nothing.
+        As many cells per row as the header has. Text is shown as it is, numbers with four digits, None as nothing.
     caption : str
         What the table shows.
     highlight : collection of int
@@ -83,7 +83,7 @@ class Picture:
     caption : str
         What is to be seen; shown below.
     alt : str
-        Words for those who do not see it; the caption where it is empty.
+        Alternative text; the caption if it is empty.
     """
 
     figure: Figure
@@ -140,5 +140,5 @@ def _shown(cell: Any) -> str:
 
 
 def _is_numeric(cells: list[str]) -> bool:
-    told = [cell.strip() for cell in cells if cell.strip() not in NOTHING]
-    return bool(told) and all(NUMBER.fullmatch(cell) for cell in told)
+    filled = [cell.strip() for cell in cells if cell.strip() not in NOTHING]
+    return bool(filled) and all(NUMBER.fullmatch(cell) for cell in filled)

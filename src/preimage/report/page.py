@@ -22,7 +22,7 @@ __all__ = ["Page", "Section"]
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it."""
+    """A heading and the blocks under it."""
 
     title: str
     blocks: Sequence[Block]
@@ -30,7 +30,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A report: one HTML file that needs nothing beside it, neither network nor scripts.
+    """A report: one self-contained HTML file, without network or scripts.
 
     Parameters
     ----------

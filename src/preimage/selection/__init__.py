@@ -1,4 +1,4 @@
-"""Choosing for the user, with reasons: number of components, noise level, risk without clean data, the search.
+"""Choice of settings without clean data: number of components, noise level, risk, and the search.
 
 >>> import numpy as np
 >>> from preimage.datasets import half_circle

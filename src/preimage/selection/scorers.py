@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from sklearn.pipeline import Pipeline
 
+from preimage._typing import RowsLike
 from preimage.statistics import risk
 from preimage.statistics.metrics import mse
 from preimage.statistics.noise_level import noise_level
@@ -17,7 +18,7 @@ from preimage.statistics.noise_level import noise_level
 __all__ = ["imputation_scorer", "reconstruction_scorer", "sure_scorer"]
 
 
-def reconstruction_scorer(estimator, X, y=None) -> float:
+def reconstruction_scorer(estimator, X: RowsLike, y=None) -> float:
     """Minus the mean squared error of ``inverse_transform(transform(X))``.
 
     Every added component lowers it, so it chooses kernels and pre-image methods, not the number of components.
@@ -25,17 +26,17 @@ def reconstruction_scorer(estimator, X, y=None) -> float:
     return -mse(X, estimator.inverse_transform(estimator.transform(X)))
 
 
-def sure_scorer(estimator, X, y=None, *, sigma: float | None = None, random_state: int = 0) -> float:
+def sure_scorer(estimator, X: RowsLike, y=None, *, sigma: float | None = None, random_state: int = 0) -> float:
     """Minus Stein's estimate of the mean squared error of ``denoise``, for rows with Gaussian noise.
 
-    Where an estimator has no ``denoise``, its reconstruction is judged. ``sigma`` of None is estimated from X; a fold
-    holds few rows, so better estimate it once from all of them and give it.
+    Where an estimator has no ``denoise``, its reconstruction is scored. ``sigma`` of None is estimated from X; a fold
+    holds few rows, so it is better to estimate it once from all rows and pass it.
     """
     sigma = noise_level(X).sigma if sigma is None else sigma
     return -risk.sure(_denoiser(estimator), X, sigma, random_state=random_state).value
 
 
-def imputation_scorer(estimator, X, y=None, *, fraction: float = 0.1, random_state: int = 0) -> float:
+def imputation_scorer(estimator, X: RowsLike, y=None, *, fraction: float = 0.1, random_state: int = 0) -> float:
     """Minus the mean squared error at entries that were hidden and filled by ``impute``; for noise of any law."""
     return -risk.masked_error(_through(estimator, "impute"), X, fraction=fraction, random_state=random_state).value
 

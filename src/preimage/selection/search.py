@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from preimage import eigen, kernels, preimages, progress
+from preimage._typing import RowsLike
 from preimage.eigen.mixed import Mixed
 from preimage.estimators import KernelPCA, conventions, inverse
 from preimage.estimators.fitting import Settings
@@ -42,7 +43,7 @@ class Candidate:
     risk, standard_error : float
         The estimated mean squared error of an entry, and its standard error.
     n_rows : int
-        The validation rows used: all of them for finalists, fewer for settings given up earlier.
+        The validation rows used: all of them for finalists, fewer for settings dropped earlier.
     """
 
     params: dict[str, Any]
@@ -60,7 +61,7 @@ class Selection:
     best : KernelPCA
         With the chosen settings, fitted on all rows.
     table : tuple of Candidate
-        All settings, best first; those given up earlier come later.
+        All settings, best first, then those dropped earlier.
     risk : Risk
         How the error was estimated.
     noise : NoiseLevel or None
@@ -85,7 +86,7 @@ class Selection:
 
 
 def select(
-    X,
+    X: RowsLike,
     *,
     estimator: KernelPCA | None = None,
     grid: dict[str, Sequence] | None = None,
@@ -96,7 +97,7 @@ def select(
     keep: float = 1 / 3,
     random_state=None,
 ) -> Selection:
-    """Choose scale, number of components and pre-image method by the error that they would make on new rows.
+    """Choose scale, number of components and pre-image method by their estimated error on new rows.
 
     Candidates of one kernel share its eigendecomposition, whatever their other settings. Their
     risks are estimated on validation rows, which no candidate was fitted on: all on a few rows, the best ``keep`` on
@@ -181,7 +182,7 @@ class _Search:
                 codes[family] = self.models[family].decomposition_.codes(question.rows)
             with silenced(*SHOWN_BY_RISK):
                 answers = self._answers(candidate.params, question, codes.get(family))
-            found = RiskEstimate.of(question.judge(answers))
+            found = RiskEstimate.of(question.evaluate(answers))
             rated.append(replace(candidate, risk=found.value, standard_error=found.standard_error, n_rows=n_rows))
             progress.report("candidates", number, len(candidates))
         return rated
@@ -224,7 +225,7 @@ def _rounds(shape: tuple[int, ...], n_candidates: int, keep: float) -> Iterator[
         yield int(np.ceil(n_rows * keep**remaining))
 
 
-def _split(X, noisy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _split(X: RowsLike, noisy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All rows, those that candidates are fitted on, and the validation rows in random order."""
     floats = [np.float64, np.float32]
     X = check_array(X, dtype=floats, ensure_min_samples=2 if noisy is not None else 8)
@@ -268,7 +269,7 @@ def _default_grid(estimator: KernelPCA, X: np.ndarray) -> dict[str, Sequence]:
 
 
 def _serves(method: preimages.PreimageMethod, estimator: KernelPCA) -> bool:
-    """Whether a method goes with the estimator's kernel and approximation."""
+    """Whether a method works with the estimator's kernel and approximation."""
     try:
         Settings.of(clone(estimator).set_params(preimage=method))
     except (TypeError, ValueError):

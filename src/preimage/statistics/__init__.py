@@ -1,1 +1,1 @@
-"""What data say about themselves: noise level, risk without clean data, the number of components above chance."""
+"""Estimates from noisy data alone: noise level, risk, and the number of components above chance."""

@@ -1,18 +1,20 @@
 """How many components stand out: parallel analysis by permutation.
 
-Permuting every column by itself keeps what each column is and breaks what columns have to do with each other. A
-component is real if its eigenvalue is larger than those of permuted data mostly are.
+Permuting every column independently keeps the distribution of each column and breaks the dependence between them. A
+component is real if its eigenvalue exceeds a quantile of those of permuted data.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from preimage._typing import RowsLike
 from preimage.gram import threads
 from preimage.gram.operators import gram_operator
 from preimage.kernels import Kernel, Precomputed, scales
@@ -33,7 +35,7 @@ class ParallelAnalysis:
     eigenvalues : array of shape (k,)
         Eigenvalues λₖ of the centred kernel matrix.
     thresholds : array of shape (k,)
-        The curve Tₖ that they are held against.
+        The thresholds Tₖ.
     """
 
     n_components: int
@@ -47,7 +49,12 @@ class ParallelAnalysis:
 
 
 def parallel_analysis(
-    X, kernel: Kernel, *, n_permutations: int = 19, quantile: float = 0.95, random_state: int | np.random.Generator = 0
+    X: RowsLike,
+    kernel: Kernel,
+    *,
+    n_permutations: int = 19,
+    quantile: float = 0.95,
+    random_state: int | np.random.Generator = 0,
 ) -> ParallelAnalysis:
     """Leading components whose eigenvalues exceed a quantile of those of column-wise permuted data.
 
@@ -79,12 +86,12 @@ def parallel_analysis(
     observed = _spectrum(kernel, X)
     permuted = np.sort([_spectrum(kernel, permute_columns(X, rng)) for _ in range(n_permutations)], axis=0)
     thresholds = permuted[min(ceil(quantile * (n_permutations + 1)), n_permutations) - 1]
-    # Beside the largest eigenvalue, round-off is no excess.
+    # Excess below the round-off of the largest eigenvalue does not count.
     below = observed <= thresholds + 1e-10 * max(observed[0], 0)
     return ParallelAnalysis(int(np.argmax(below)) if below.any() else len(observed), observed, thresholds)
 
 
-def permute_columns(X, rng: np.random.Generator):
+def permute_columns(X: RowsLike, rng: np.random.Generator) -> Any:
     """A copy whose columns are permuted independently of each other."""
     if not sp.issparse(X):
         return rng.permuted(X, axis=0)
@@ -96,7 +103,7 @@ def permute_columns(X, rng: np.random.Generator):
     return columns.tocsr()
 
 
-def _spectrum(kernel: Kernel, X) -> np.ndarray:
+def _spectrum(kernel: Kernel, X: RowsLike) -> np.ndarray:
     """All eigenvalues of the centred kernel matrix but the last, which centring makes 0; descending."""
     operator, _ = gram_operator(kernel, X, center=True, storage="square")
     with threads.single_threaded_blas():
@@ -104,7 +111,7 @@ def _spectrum(kernel: Kernel, X) -> np.ndarray:
     return values[:0:-1].astype(float)
 
 
-def _check(kernel: Kernel, X, n_permutations: int, quantile: float) -> None:
+def _check(kernel: Kernel, X: RowsLike, n_permutations: int, quantile: float) -> None:
     if isinstance(kernel, Precomputed):
         raise ValueError(
             "parallel analysis permutes the columns of the data, which a precomputed kernel matrix does not hold: give "

@@ -1,7 +1,7 @@
-"""How far a map from noisy rows to clean ones is from the truth, without knowing the truth.
+"""The error of a map from noisy rows to clean ones, estimated without clean rows.
 
-A risk asks a question and judges the answer: ``ask(Y, rng)`` returns the rows that the map must answer, and what it
-returned is judged row by row. So that one batch of answers serves, whoever computes them.
+``ask(Y, rng)`` returns the rows that a map must answer, and the function that evaluates its answers row by row, so that
+any caller may compute the answers, in one batch.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from preimage._typing import Array, RowsLike
 from preimage.gram import tiles
 from preimage.kernels.base import positive
 
@@ -22,14 +23,14 @@ Map = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class RiskQuery:
-    """Rows to be mapped, and how to turn what a map made of them into one error a noisy row."""
+    """Rows to map, and the function that turns the mapped rows into one error per noisy row."""
 
     rows: np.ndarray
-    judge: Callable[[np.ndarray], np.ndarray]
+    evaluate: Callable[[np.ndarray], np.ndarray]
 
 
 class Risk(Protocol):
-    """A way to judge a map; ``verb`` is what an estimator must do with the rows, "denoise" or "impute"."""
+    """An estimate of the error of a map; ``verb`` is what an estimator must do with the rows, "denoise" or "impute"."""
 
     verb: str
 
@@ -39,16 +40,16 @@ class Risk(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RiskEstimate:
-    """The mean squared error of an entry as a risk sees it.
+    """The mean squared error of an entry estimated by a risk.
 
     Attributes
     ----------
     value : float
-        The estimate; it may be negative where the error is small beside the noise.
+        The estimate; it may be negative where the error is small compared to the noise.
     standard_error : float
         Of the value, from the differences between rows; NaN for a single row.
     rows : array of shape (rows,)
-        The error of every row; single ones are noisy, their mean is what counts.
+        The error of every row; single ones are noisy, use their mean.
     """
 
     value: float
@@ -68,15 +69,15 @@ class Sure:
 
         ‖f(y) − x‖²/d  ≈  ‖f(y) − y‖²/d − σ² + (2σ²/d) · bᵀ(f(y + hb) − f(y))/h,      b = ±1
 
-    unbiased up to O(h) for any f that does not know the noise of y: rows used to fit f are no judges of it.
+    unbiased up to O(h) for any f that does not know the noise of y: rows used to fit f do not count.
 
     Parameters
     ----------
     sigma : float
         The noise's standard deviation; an error of 1 % in it is about 2σ²/100 in the risk, the same for all maps.
     step : float
-        h as a fraction of σ. Maps that jump, as those by nearest neighbours do, are seen with less noise by a longer
-        step, smooth ones with less bias by a shorter.
+        h as a fraction of σ. Maps that jump, as those by nearest neighbours do, need a longer step for less noise,
+        smooth ones a shorter step for less bias.
 
     References
     ----------
@@ -87,19 +88,19 @@ class Sure:
     step: float = 0.2
     verb = "denoise"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         positive("sigma", self.sigma)
         positive("step", self.step)
 
     def ask(self, Y: np.ndarray, rng: np.random.Generator) -> RiskQuery:
         """The rows, and the rows moved along b."""
         h = self.step * self.sigma
-        # One draw a sign, so that the probes of a row do not depend on how the rows come in batches.
+        # One draw per sign, so that the probes of a row do not depend on how the rows come in batches.
         probe = np.where(rng.random(Y.shape) < 0.5, -1, 1).astype(Y.dtype)
 
-        return RiskQuery(np.concatenate([Y, Y + h * probe]), lambda answers: self.judge(Y, probe, answers))
+        return RiskQuery(np.concatenate([Y, Y + h * probe]), lambda answers: self.evaluate(Y, probe, answers))
 
-    def judge(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray, where: np.ndarray | bool = True):
+    def evaluate(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray, where: np.ndarray | bool = True) -> Array:
         """The risk of each row from what a map made of the rows Y and, after them, of the rows moved by h · probe.
 
         ``where`` leaves entries out; it must not depend on their own noise.
@@ -126,7 +127,7 @@ class Masked:
     fraction: float = 0.1
     verb = "impute"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 < self.fraction < 1:
             raise ValueError(f"the fraction of hidden entries must lie between 0 and 1, not {self.fraction!r}.")
 
@@ -134,16 +135,16 @@ class Masked:
         """The rows with NaN where entries are hidden."""
         draws = rng.random(Y.shape)
         hidden = draws < np.maximum(self.fraction, np.nextafter(draws.min(axis=1, keepdims=True), 1))
-        hidden[hidden.all(axis=1), 0] = Y.shape[1] == 1  # something is left to go by
+        hidden[hidden.all(axis=1), 0] = Y.shape[1] == 1  # some entry must stay visible
         count = hidden.sum(axis=1)
 
-        def judge(answers: np.ndarray) -> np.ndarray:
+        def evaluate(answers: np.ndarray) -> np.ndarray:
             return np.sum(np.square(answers - Y), axis=1, where=hidden, dtype=float) / count
 
-        return RiskQuery(np.where(hidden, np.nan, Y), judge)
+        return RiskQuery(np.where(hidden, np.nan, Y), evaluate)
 
 
-def sure(function: Map, Y, sigma: float, *, step: float = 0.2, random_state: int = 0) -> RiskEstimate:
+def sure(function: Map, Y: RowsLike, sigma: float, *, step: float = 0.2, random_state: int = 0) -> RiskEstimate:
     """The mean squared error of ``function`` as a denoiser, from noisy rows alone.
 
     Parameters
@@ -160,18 +161,18 @@ def sure(function: Map, Y, sigma: float, *, step: float = 0.2, random_state: int
     return estimate(Sure(sigma, step), function, Y, random_state=random_state)
 
 
-def masked_error(function: Map, X, *, fraction: float = 0.1, random_state: int = 0) -> RiskEstimate:
+def masked_error(function: Map, X: RowsLike, *, fraction: float = 0.1, random_state: int = 0) -> RiskEstimate:
     """The mean squared error at hidden entries of a ``function`` that fills NaN entries."""
     return estimate(Masked(fraction), function, X, random_state=random_state)
 
 
-def estimate(risk: Risk, function: Map, Y, *, random_state: int = 0) -> RiskEstimate:
+def estimate(risk: Risk, function: Map, Y: RowsLike, *, random_state: int = 0) -> RiskEstimate:
     """A risk of any kind, batch by batch."""
     Y, rng = _rows(Y), np.random.default_rng(random_state)
     parts = []
     for rows in _batches(Y):
         question = risk.ask(Y[rows], rng)
-        parts.append(question.judge(np.asarray(function(question.rows))))
+        parts.append(question.evaluate(np.asarray(function(question.rows))))
     return RiskEstimate.of(np.concatenate(parts))
 
 
@@ -179,7 +180,7 @@ def _batches(Y: np.ndarray) -> Iterator[slice]:
     return tiles.row_blocks(len(Y), 8 * Y.itemsize * Y.shape[1])
 
 
-def _rows(Y) -> np.ndarray:
+def _rows(Y: RowsLike) -> np.ndarray:
     Y = np.asarray(Y)
     if Y.ndim != 2 or not Y.size or Y.dtype.kind not in "fiub":
         raise ValueError("a risk is taken over the rows of a matrix of real numbers.")

@@ -12,9 +12,9 @@ from preimage.datasets import half_circle, half_circle_distance, square, square_
 from preimage.kernels import Gaussian
 from preimage.preimages import FixedPoint
 from preimage.report import Picture, Table
+from preimage_papers.baselines import Autoencoder, PrincipalCurve
 from preimage_papers.claims import Claim, Findings, grade
 from preimage_papers.drawing import canvas, points
-from preimage_papers.rivals import Autoencoder, PrincipalCurve
 
 CURVES = {"half circle": (half_circle, half_circle_distance), "square": (square, square_distance)}
 

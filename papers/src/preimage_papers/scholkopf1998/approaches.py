@@ -12,9 +12,9 @@ from preimage.datasets import half_circle, half_circle_distance, square
 from preimage.kernels import Gaussian, Linear
 from preimage.preimages import FixedPoint
 from preimage.report import Picture, Table
+from preimage_papers.baselines import Autoencoder, Hebbian, KernelHebbian, LocalPCA, PrincipalCurve
 from preimage_papers.claims import Claim, Findings, Verdict, grade
 from preimage_papers.drawing import canvas, points
-from preimage_papers.rivals import Autoencoder, Hebbian, KernelHebbian, LocalPCA, PrincipalCurve
 
 KERNEL, COMPONENTS = Gaussian(0.5), 4
 STARTS = 10

@@ -1,6 +1,6 @@
 """The standard deviation σ of white noise in a data matrix, from the matrix alone.
 
-Three estimates, each blind where another sees:
+Three estimates, for different kinds of data:
 
 * :func:`from_spectrum` looks for directions without signal: σ² is the floor of the covariance's spectrum. It needs no
   geometry, but more rows than signal directions.
@@ -11,6 +11,7 @@ Three estimates, each blind where another sees:
 
 from __future__ import annotations
 
+from preimage._typing import RowsLike
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.statistics.noise_level.differences import from_differences, from_flat_patches
 from preimage.statistics.noise_level.level import NoiseLevel, checked_rows
@@ -19,8 +20,8 @@ from preimage.statistics.noise_level.spectrum import MOST_COLUMNS, from_spectrum
 __all__ = ["MOST_COLUMNS", "NoiseLevel", "from_differences", "from_flat_patches", "from_spectrum", "noise_level"]
 
 
-def noise_level(X, shape: tuple[int, ...] | None = None, *, random_state: int = 0) -> NoiseLevel:
-    """The noise level of the rows of X; a :class:`NoiseLevelWarning` says so where the data cannot tell.
+def noise_level(X: RowsLike, shape: tuple[int, ...] | None = None, *, random_state: int = 0) -> NoiseLevel:
+    """The noise level of the rows of X; a :class:`NoiseLevelWarning` says if the estimate is doubtful.
 
     Parameters
     ----------
@@ -30,7 +31,7 @@ def noise_level(X, shape: tuple[int, ...] | None = None, *, random_state: int = 
         What a row is, if it is more than a list of numbers: (height, width) of an image, (length,) of a signal. Then
         both estimates are taken. Signal can only raise an estimate, so the lower one is used.
     random_state : int
-        Seed of what is simulated and sampled.
+        Seed of the simulations and samples.
 
     Returns
     -------
@@ -46,5 +47,5 @@ def noise_level(X, shape: tuple[int, ...] | None = None, *, random_state: int = 
 
 
 def _lower(one: NoiseLevel, other: NoiseLevel) -> NoiseLevel:
-    """The lower of two estimates, of which only the trusted count, if there are such."""
+    """The lower of two estimates, or of the trusted ones if there are any."""
     return min((one, other), key=lambda level: (not level.trusted, level.sigma))

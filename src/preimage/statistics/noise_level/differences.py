@@ -6,21 +6,22 @@ from math import comb
 
 import numpy as np
 
+from preimage._typing import RowsLike
 from preimage.statistics.noise_level.level import FLOOR, NoiseLevel, checked_rows
 
 MOST_DIFFERENCES = 2_000_000
-FLAT = 1.02  # positions are flat up to this energy beside the lowest twentieth
+FLAT = 1.02  # positions are flat up to this energy, relative to the lowest twentieth
 PRECISION = 0.015  # the relative standard error at which differences trade bias for variance
 
 
-def from_differences(X, shape: tuple[int, ...], *, random_state: int = 0) -> NoiseLevel:
+def from_differences(X: RowsLike, shape: tuple[int, ...], *, random_state: int = 0) -> NoiseLevel:
     """σ from differences of neighbours where the rows are flat.
 
     The differences r of an image (mixed, of first order along both axes) or a signal (of second order), scaled to the
     noise's variance, are a mixture over places: σε where the row is flat, and more elsewhere. For a mixture of
     Gaussians with variances σ² + s² the characteristic function is φ(t) = E exp(−t²(σ² + s²)/2), in which flat places
-    win as t grows: −2 d log φ/d(t²) → σ². That slope is taken as far out as the number of differences allows; where
-    positions differ, only among those of least energy, chosen on one half of the rows and used on the other.
+    dominate as t grows: −2 d log φ/d(t²) → σ². That slope is taken as far out as the number of differences allows;
+    where positions differ, only among those of least energy, chosen on one half of the rows and used on the other.
 
     Trust it where a good part of the rows is locally flat, or linear for signals.
     """
@@ -44,11 +45,11 @@ def from_differences(X, shape: tuple[int, ...], *, random_state: int = 0) -> Noi
     return NoiseLevel(sigma, sigma * (1 - error), sigma * (1 + error), "differences", doubt)
 
 
-def from_flat_patches(X, shape: tuple[int, ...]) -> NoiseLevel:
+def from_flat_patches(X: RowsLike, shape: tuple[int, ...]) -> NoiseLevel:
     """σ from patches of one image or signal, by differences within small blocks of the flattest of them.
 
-    A patch is cut into blocks of 2 × 2 points (3 along a signal). The means of the blocks tell how flat it is, and
-    their mixed differences (a − b − c + d)/2, or (a − 2b + c)/√6, tell the noise; white Gaussian noise makes the two
+    A patch is cut into blocks of 2 × 2 points (3 along a signal). The means of the blocks show how flat it is, and
+    their mixed differences (a − b − c + d)/2, or (a − 2b + c)/√6, show the noise; white Gaussian noise makes the two
     independent, so that choosing flat patches does not choose those of little noise.
 
     Trust it where a fifth of the patches is flat.
@@ -66,7 +67,7 @@ def from_flat_patches(X, shape: tuple[int, ...]) -> NoiseLevel:
 def patch_moments(X: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Means and differences of the blocks of every row."""
     if int(np.prod(shape)) != X.shape[1] or min(shape) < 3:
-        raise ValueError(f"rows of {X.shape[1]} numbers are no patches of shape {shape} that blocks fit into.")
+        raise ValueError(f"rows of {X.shape[1]} numbers are not patches of shape {shape} with room for blocks.")
     if len(shape) == 1:
         blocks = X[:, : shape[0] // 3 * 3].reshape(len(X), -1, 3)
         return blocks.mean(axis=2), blocks @ np.array([1.0, -2.0, 1.0]) / np.sqrt(6)

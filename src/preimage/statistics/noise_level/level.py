@@ -1,4 +1,4 @@
-"""What an estimate of the noise level says."""
+"""An estimate of the noise level, with its interval and its doubts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preimage._typing import RowsLike
+
 FLOOR = 0.2  # the share of directions, or of patches, that is taken to be free of signal
 
 
 @dataclass(frozen=True)
 class NoiseLevel:
-    """σ with what is known about it.
+    """σ with its interval, its method, and why to doubt it.
 
     Attributes
     ----------
@@ -22,7 +24,7 @@ class NoiseLevel:
     method : "spectrum", "differences" or "flat patches"
         Where it comes from.
     doubt : str
-        Why it should not be trusted; empty where nothing speaks against it.
+        Why it should not be trusted; empty if nothing does.
     """
 
     sigma: float
@@ -37,8 +39,8 @@ class NoiseLevel:
         return not self.doubt
 
 
-def checked_rows(X) -> np.ndarray:
-    """Rows in double precision; a sentence where they are no matrix of finite numbers."""
+def checked_rows(X: RowsLike) -> np.ndarray:
+    """Rows in double precision; refuses anything but a matrix of finite numbers."""
     X = np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise ValueError("the noise level is estimated from a matrix of real numbers, one observation per row.")

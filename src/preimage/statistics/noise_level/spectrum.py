@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from preimage._typing import RowsLike
 from preimage.statistics.noise_level.level import FLOOR, NoiseLevel, checked_rows
 
 ROUNDS, DRAWS = 8, 4  # of matching the simulated spectrum
@@ -13,17 +14,17 @@ EDGE = 2.02  # the 99 % point of the Tracy–Widom law (β = 1)
 MOST_ROWS, MOST_COLUMNS = 20_000, 512  # larger matrices are sampled: this many numbers fix σ to a fraction of 1 %
 
 
-def from_spectrum(X, *, random_state: int = 0) -> NoiseLevel:
+def from_spectrum(X: RowsLike, *, random_state: int = 0) -> NoiseLevel:
     """σ² as the floor of the population spectrum of the covariance.
 
     With few rows the sample spectrum is spread (Marchenko & Pastur 1967), and signal too weak to stand out of the
     spread raises its lower end. So the population spectrum τ is found whose sample spectra, simulated from Wishart
-    matrices, are the one observed: τₖ ← τₖ ℓₖ / E[ℓₖ | τ], from a start that is flat beyond the components that can be
-    told from noise (Kritchman & Nadler 2009). σ² is the mean of its lowest fifth. With fewer rows than columns it is
+    matrices, are the one observed: τₖ ← τₖ ℓₖ / E[ℓₖ | τ], from a start that is flat beyond the components that stand
+    out from noise (Kritchman & Nadler 2009). σ² is the mean of its lowest fifth. With fewer rows than columns it is
     that start.
 
     Trust it where a fifth of the directions is free of signal. A signal with a flat floor of its own cannot
-    be told from noise.
+    be distinguished from noise.
     """
     X, rng = checked_rows(X), np.random.default_rng(random_state)
     X = _sample(X[:, np.ptp(X, axis=0) > 0], rng)  # constant columns have no noise
@@ -31,7 +32,7 @@ def from_spectrum(X, *, random_state: int = 0) -> NoiseLevel:
     values = _spectrum(X)
     if not (n >= 1 and d >= 1 and values[0] > 0):
         return NoiseLevel(0.0, 0.0, 0.0, "spectrum", "there is no variance in the data")
-    n_signal, start = _told_from_noise(values, n, d)
+    n_signal, start = _count_signals(values, n, d)
     population = np.append(values[:n_signal], np.full(d - n_signal, start))
     if n >= d:  # with fewer rows the lower end of the spectrum is not seen at all
         population = _population(values, n, population, rng)
@@ -50,7 +51,7 @@ def _doubt(n_signal: int, n: int, d: int, lower: float, sigma: float) -> str:
     if n_signal > (1 - FLOOR if d >= FEW_COLUMNS else 1 / 3) * min(n, d):
         return f"at least {n_signal} of {min(n, d)} directions hold signal, and too few are left; sigma is at most this"
     if n < d and n_signal > max(5, 0.05 * n):
-        return f"{n + 1} rows are too few beside {d} columns to see all signal; sigma is at most this"
+        return f"{n + 1} rows are too few for {d} columns to show all signal; sigma is an upper bound"
     if sigma > 1.06 * lower:
         return "the spectrum has no floor, signal reaches its end; sigma is at most this"
     return ""
@@ -64,7 +65,7 @@ def _spectrum(X: np.ndarray) -> np.ndarray:
     return np.maximum(np.linalg.eigvalsh(gram)[::-1][: min(n, d)], 0) / max(n, 1)
 
 
-def _told_from_noise(values: np.ndarray, n: int, d: int) -> tuple[int, float]:
+def _count_signals(values: np.ndarray, n: int, d: int) -> tuple[int, float]:
     """How many eigenvalues exceed what the rest would show as noise, and the variance of that rest.
 
     Kritchman & Nadler (2009), with the largest eigenvalue's law after Johnstone (2001).
@@ -81,13 +82,13 @@ def _told_from_noise(values: np.ndarray, n: int, d: int) -> tuple[int, float]:
 
 
 def _population(values: np.ndarray, n: int, start: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A population spectrum whose sample spectra look like the one observed, as near to the start as that allows.
+    """A population spectrum whose sample spectra look like the one observed, as near to the start as possible.
 
     It stops where the observed spectrum is as far from the mean of the simulated ones as each of them is (the
     discrepancy principle): to go on would be to fit its sampling error.
     """
     population = start
-    draws = [_wishart_factor(n, len(start), rng) for _ in range(DRAWS)]  # the same ones in all rounds, which so settle
+    draws = [_wishart_factor(n, len(start), rng) for _ in range(DRAWS)]  # the same in all rounds, so that they converge
     for _ in range(ROUNDS):
         simulated = np.array([_sample_spectrum(factor, population, n) for factor in draws])
         expected = np.maximum(simulated.mean(axis=0), np.finfo(float).tiny)

@@ -13,8 +13,8 @@ from preimage import progress
 from preimage.cli.apply import check_finite
 from preimage.cli.common import counted
 from preimage.cli.fit import EXACT, LANDMARKS
-from preimage.cli.lines import constructed
 from preimage.cli.options import n_components
+from preimage.cli.python_code import constructed
 from preimage.io import Data, Form
 from preimage.io.pixels import grey_levels
 from preimage.noise import GaussianNoise
@@ -25,11 +25,11 @@ SAMPLES = 3000  # and samples of a signal
 SAMPLE = 20_000  # rows of a large file from which a denoiser learns
 
 
-class Cleaning:
+class DenoiseRun:
     """Noisy data, and the model that cleans them.
 
-    Where a kernel, components or a way back are given for rows, one :class:`preimage.KernelPCA` with these does it;
-    else :class:`preimage.Denoiser`, which chooses by itself.
+    Where a kernel, components or a pre-image method are given for rows, one :class:`preimage.KernelPCA` with these does
+    it; else :class:`preimage.Denoiser`, which chooses by itself.
 
     Parameters
     ----------
@@ -192,14 +192,14 @@ class Cleaning:
         )
 
     def _way_back(self) -> Any:
-        """The method, told the noise where it can use it."""
+        """The method, given the noise law if it can use it."""
         from preimage.preimages import Learned
 
         if isinstance(self.noise, str):
             return self.method or "auto"
         method = Learned() if self.method in (None, "auto") else self.method
         if not isinstance(method, Learned):
-            raise click.UsageError("with one kernel PCA only --preimage learned can be told the --noise.")
+            raise click.UsageError("with one kernel PCA only --preimage learned takes the --noise.")
         return replace(method, noise=self.noise)
 
 

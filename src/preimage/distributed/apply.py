@@ -1,4 +1,4 @@
-"""What a fitted model computes from the rows of a Dask array: lazy Dask arrays of known shapes."""
+"""A fitted model applied to the rows of a Dask array: lazy Dask arrays of known shapes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import dask.array as da
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from preimage._typing import RowsLike
 from preimage.distributed import cluster
 from preimage.distributed.rows import checked, checked_block
 from preimage.estimators.inverse import warn_if_nothing_is_filtered
@@ -47,8 +48,8 @@ class ChunkTask:
         return np.empty((0,) if width is None else (0, width), self.dtype)
 
 
-def lazy(model, method: str, X, **options: Any):
-    """The answers of a method to the rows of a Dask array, as another."""
+def lazy(model, method: str, X: RowsLike, **options: Any):
+    """The answers of a method for the rows of a Dask array, as a lazy array."""
     check_is_fitted(model)
     array = checked(X)
     _check(model, method, array, options)

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from preimage.monitoring import statistics
+from preimage.monitoring import t2_spe
+from preimage.monitoring.ewma_cusum import Memory
 from preimage.monitoring.limits import time_blocks
-from preimage.monitoring.memory import Memory
 from preimage.monitoring.scaling import Scaling
 from preimage.monitoring.window import Window
 
-__all__ = ["Judge", "cross_fitted"]
+__all__ = ["ProcessModel", "cross_fitted"]
 
 Fit = Callable[[np.ndarray], Any]  # from rows to a fitted KernelPCA
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
-    """What turns rows into statistics.
+class ProcessModel:
+    """Maps rows to statistics.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class Judge:
     memory: Memory
 
     @classmethod
-    def of(cls, fit: Fit, X: np.ndarray, rows: np.ndarray, lags: int, memory: Memory) -> Judge:
-        """Scaled by and fitted on some of the rows of a run."""
+    def of(cls, fit: Fit, X: np.ndarray, rows: np.ndarray, lags: int, memory: Memory) -> ProcessModel:
+        """Fit on some of the rows of a run, which also set the scaling."""
         scaling = Scaling.of(X[rows])
         features = Window(X.shape[1], lags, memory).extend(scaling.apply(X))[rows[rows >= lags]]
         model = fit(np.ascontiguousarray(features))
@@ -54,7 +54,7 @@ class Judge:
 
     def statistics(self, features: np.ndarray) -> np.ndarray:
         """T² and SPE of rows with their past, shape (rows, 2)."""
-        return statistics.statistics(self.model.decomposition_, self.variances, features)
+        return t2_spe.statistics(self.model.decomposition_, self.variances, features)
 
     def past(self, X: np.ndarray) -> np.ndarray:
         """The rows of a run, scaled, filtered and with their past."""
@@ -62,11 +62,11 @@ class Judge:
 
 
 def cross_fitted(fit: Fit, X: np.ndarray, n_blocks: int, lags: int, memory: Memory) -> np.ndarray:
-    """Statistics of the rows of a run, each by a judge that has not seen it, in time order, from row ``lags`` on.
+    """Statistics of the rows of a run, each by a model that has not seen it, in time order, from row ``lags`` on.
 
-    They are corrected for the judges' fewer rows. With s(m) the statistics by judges of m rows, log s is nearly a
-    straight line in 1/m, and known row by row at m = n(1 − 1/K) and, with half as many blocks, n(1 − 2/K); the line is
-    followed to m = n.
+    They are corrected for the smaller training sets. With s(m) the statistics by models of m rows, log s is nearly
+    linear in 1/m; it is known at m = n(1 − 1/K) and, with half as many blocks, at n(1 − 2/K), and extrapolated to
+    m = n.
     """
     n_blocks = max(2, min(n_blocks, len(X) // (2 * (lags + memory.span + 1))))
     found = _left_out(fit, X, n_blocks, lags, memory)
@@ -92,6 +92,6 @@ def _slope(fewer: np.ndarray, more: np.ndarray) -> float:
 def _left_out(fit: Fit, X: np.ndarray, n_blocks: int, lags: int, memory: Memory) -> np.ndarray:
     found = np.empty((len(X), 2))
     for block, others in time_blocks(len(X), n_blocks, lags + memory.span):
-        judge = Judge.of(fit, X, others, lags, memory)
-        found[block] = judge.statistics(judge.past(X)[block])
+        process = ProcessModel.of(fit, X, others, lags, memory)
+        found[block] = process.statistics(process.past(X)[block])
     return found[lags:]

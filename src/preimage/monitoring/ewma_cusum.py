@@ -1,7 +1,6 @@
-"""Memory for faults that are too small for one row: averages of rows, and sums of what exceeds the usual.
+"""Memory for faults that are too small to show in one row: averages of rows, or cumulative sums of the statistics.
 
-A memory has two parts, of which it uses one: a filter of the scaled rows, before the model sees them, and a recursion
-over the statistics that the model returns.
+A memory either filters the scaled rows before the model sees them, or accumulates the statistics that it returns.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ __all__ = ["CUSUM", "EWMA", "Memory", "as_memory"]
 
 @dataclass(frozen=True)
 class Memory:
-    """No memory: every row stands for itself."""
+    """No memory: every row by itself."""
 
     @property
     def span(self) -> int:
-        """How many earlier rows a filtered row still holds a good part of."""
+        """How many earlier rows have a large weight in a filtered row."""
         return 0
 
     def filter(self, Z: np.ndarray, state: np.ndarray) -> np.ndarray:
-        """The scaled rows as the model shall see them; ``state`` is the filtered row before the first."""
+        """The filtered rows; ``state`` is the filtered row before the first."""
         return Z
 
     def accumulate(self, values: np.ndarray, state: np.ndarray) -> np.ndarray:
-        """The charted values from standardised ones, shape (rows, 2); ``state`` is what was charted before."""
+        """The accumulated values of standardised ones, shape (rows, 2); ``state`` is the value before the first."""
         raise NotImplementedError
 
     @property
@@ -45,8 +44,8 @@ class Memory:
 class EWMA(Memory):
     """Exponentially weighted moving average of the rows, z̄ₜ = (1 − w) z̄ₜ₋₁ + w zₜ, z̄₀ = 0 (Lowry et al. 1992, eq. 2.2).
 
-    The model is fitted on averaged rows too, so that T² takes their covariance, which is smaller by about w/(2 − w):
-    a lasting shift stands out of it the more, the smaller w, and takes about 1/w rows to be seen.
+    The model is fitted on averaged rows too, whose covariance is smaller by about w/(2 − w). The smaller w, the more a
+    lasting shift stands out, and the longer it takes: about 1/w rows.
 
     Parameters
     ----------
@@ -73,13 +72,13 @@ class EWMA(Memory):
 class CUSUM(Memory):
     """Cumulative sum Sₜ = max(0, Sₜ₋₁ + uₜ − k), S₀ = 0, of the standardised logarithm u of each statistic.
 
-    (Page 1954; logarithms, because T² and SPE have long right tails.) It keeps what single rows lose when a statistic
-    is only a little higher than usual, for long. After a fault it comes down slowly.
+    (Page 1954; logarithms, because T² and SPE have long right tails.) It detects a statistic that stays slightly higher
+    than usual. After a fault it comes down slowly.
 
     Parameters
     ----------
     slack : float
-        k, in standard deviations: what is higher than usual by less than that is forgotten.
+        k, in standard deviations: smaller excesses are not accumulated.
     """
 
     slack: float = 0.5
@@ -102,7 +101,7 @@ MEMORIES: dict[str, Memory] = {"ewma": EWMA(), "cusum": CUSUM()}
 
 
 def as_memory(memory: Any) -> Memory:
-    """A memory from what users type: None, a name or an object."""
+    """A memory from None, a name or an object."""
     if memory is None:
         return Memory()
     if isinstance(memory, Memory):

@@ -7,7 +7,8 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from preimage.cli.cleaning import Cleaning
+    from preimage import Monitor
+    from preimage.cli.denoise_run import DenoiseRun
     from preimage.io import Reading
 
 
@@ -20,43 +21,66 @@ def constructed(model: Any) -> str:
     return f"{type(model).__name__}({', '.join(f'{name}={value!r}' for name, value in given)})"
 
 
-def denoising(cleaning: Cleaning, reading: Reading, input: str, train: str | None) -> str:
+def denoising(run: DenoiseRun, reading: Reading, input: str, train: str | None) -> str:
     """The lines that clean a file as ``preimage denoise`` did."""
     rows = ["", f"data = {_read(input, reading)}"]
     if train is not None:
-        rows.append(f"examples = {_read(train, reading, examples=True)}")
+        rows.append(f"examples = {_read(train, reading, expected='data.form.columns')}")
+    return "\n".join([*_imports(_classes(run.model)), *rows, f"model = {constructed(run.model)}", *_verbs(run)])
+
+
+def monitoring(monitor: Monitor, reading: Reading, normal: str | None, model: str, new: str) -> str:
+    """The lines that list the alarms of a file as ``preimage monitor`` did, with normal rows or with a model file."""
+    if normal is None:
+        fitted = [f"monitor = preimage.load({model!r})"]
+        wanted = "tuple(monitor.columns_)" if hasattr(monitor, "feature_names_in_") else "None"
+    else:
+        fitted = [f"normal = {_read(normal, reading)}", "X = normal.whole(gaps=True)"]
+        fitted.append(f"monitor = {constructed(monitor)}.fit(X[np.isfinite(X).all(axis=1)])")
+        wanted = "normal.form.columns"
     return "\n".join(
-        [*_imports(_classes(cleaning.model)), *rows, f"model = {constructed(cleaning.model)}", *_verbs(cleaning)]
+        [
+            *_imports(_classes(monitor)),
+            "import preimage",
+            "from preimage import plot",
+            "",
+            *fitted,
+            f"X = {_read(new, reading, expected=wanted)}.whole(gaps=True)",
+            "X = X[np.isfinite(X).all(axis=1)]",
+            "alarms = monitor.predict(X) == -1",
+            "table = monitor.diagnose(X)",
+            "plot.chart(monitor, X)",
+        ]
     )
 
 
-def _verbs(cleaning: Cleaning) -> list[str]:
-    from preimage.cli.cleaning import SAMPLE
+def _verbs(run: DenoiseRun) -> list[str]:
+    from preimage.cli.denoise_run import SAMPLE
 
-    if cleaning.form.alone == "image":
+    if run.form.alone == "image":
         return ["image = data.whole().reshape(data.form.shape)", "cleaned = model.denoise_image(image)"]
-    if cleaning.form.alone == "signal":
+    if run.form.alone == "signal":
         return [
             "channels = data.whole().T",
             "cleaned = np.stack([model.denoise_signal(one) for one in channels], axis=1)",
         ]
-    examples, verb = "data" if cleaning.train is None else "examples", "denoise" if cleaning.is_plain else "transform"
-    if cleaning.data.is_large or (cleaning.train is not None and cleaning.train.is_large):
-        some = "" if cleaning.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
-        source = cleaning.data if cleaning.train is None else cleaning.train
+    examples, verb = "data" if run.train is None else "examples", "denoise" if run.is_plain else "transform"
+    if run.data.is_large or (run.train is not None and run.train.is_large):
+        some = "" if run.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
+        source = run.data if run.train is None else run.train
         fitted = f"model.fit({examples}.to_fit(){some if source.is_large else ''})"
         return [fitted, f"cleaned = np.concatenate([model.{verb}(block) for block in data.blocks()])"]
-    if cleaning.train is None and not cleaning.is_plain:
+    if run.train is None and not run.is_plain:
         return ["cleaned = model.fit_transform(data.whole())"]
     return [f"cleaned = model.fit({examples}.whole()).{verb}(data.whole())"]
 
 
-def _read(path: str, reading: Reading, *, examples: bool = False) -> str:
-    """The expression that reads a file; examples have the columns of the data."""
+def _read(path: str, reading: Reading, *, expected: str | None = None) -> str:
+    """The expression that reads a file, with the columns that the expression ``expected`` names."""
     given = [
         f"{item.name}={value!r}" for item in fields(reading) if (value := getattr(reading, item.name)) != item.default
     ]
-    given += ["expected=data.form.columns"] if examples and reading.columns is None else []
+    given += [f"expected={expected}"] if expected and reading.columns is None else []
     return f"io.read({path!r}" + (f", io.Reading({', '.join(given)}))" if given else ")")
 
 

@@ -21,16 +21,16 @@ from preimage.kernels import knows, require
 __all__ = ["Statistics", "derivatives", "nested_statistics", "statistics"]
 
 
-FEW = 8  # rows up to which the plain formula is sooner done than one that spreads work over tiles and cores
+FEW = 8  # rows up to which the plain formula is faster than tiles on several cores
 
 
 class Statistics(NamedTuple):
     """T² and SPE, each an array of one number per row; ``pandas.DataFrame(found._asdict())`` is their table."""
 
     T2: Any
-    """How far inside the subspace, in standard deviations, squared."""
+    """Squared distance from the mean inside the subspace, in standard deviations."""
     SPE: Any
-    """How far off the subspace, squared."""
+    """Squared distance from the subspace."""
 
 
 def statistics(model: Decomposition, variances: np.ndarray, Z: np.ndarray) -> np.ndarray:
@@ -48,7 +48,7 @@ def nested_statistics(model: Decomposition, variances: np.ndarray, Z: np.ndarray
 
 
 def derivatives(model: Decomposition, variances: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """∇T² = 2 Σₖ (βₖ/vₖ) ∇βₖ and ∇SPE = ∇k(x, x) − 2∇⟨Pφ(x), φ(x)⟩ with Pφ(x) held fixed, one row per row."""
+    """∇T² = 2 Σₖ (βₖ/vₖ) ∇βₖ and ∇SPE = ∇k(x, x) − 2∇⟨Pφ(x), φ(x)⟩ with Pφ(x) held fixed, shape (rows, d) each."""
     kernel = model.kernel
     require(kernel, "contributions", "gradient", serve="Gaussian and linear kernels have one.")
     assert knows(kernel, "gradient")

@@ -1,4 +1,4 @@
-"""Which sensor it was: what a fitted monitor can say of the columns."""
+"""Contributions, expected readings and diagnoses of a fitted monitor."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage.monitoring import contributions
 from preimage.monitoring.calibration import Calibration
-from preimage.monitoring.judge import Judge
+from preimage.monitoring.process_model import ProcessModel
 from preimage.monitoring.stream import Stream
 
 
-class ExplainingMixin:
-    """Contributions, expected readings and diagnoses for an estimator with a ``judge_`` and a ``calibration_``."""
+class DiagnosisMixin:
+    """Contributions, expected readings and diagnoses for an estimator with a ``process_`` and a ``calibration_``."""
 
-    judge_: Judge
+    process_: ProcessModel
     calibration_: Calibration
     n_features_in_: int
     stream: Callable[[], Stream]
@@ -33,27 +33,27 @@ class ExplainingMixin:
         of : "both", "T2" or "SPE"
             "both" is their sum, each divided by its classical limit.
         form : "reconstruction" or "derivative"
-            By how much the statistic would fall if this sensor alone were set right (Alcala & Qin 2009), or its
-            derivative, per standard deviation of the column. The first names the sensor; the second is cheap.
+            By how much the statistic would fall if this sensor alone were corrected (Alcala & Qin 2009), or its
+            derivative, per standard deviation of the column. The first identifies the sensor; the second is cheap.
         rows : sequence of int, optional
-            The rows asked for; all where it is None.
+            Indices of rows; None means all.
         """
         features, moved = self._features(X, rows)
         weights = self._weighted(of)
         if form == "derivative":
-            return contributions.sensitivities(self.judge_, features, weights)
+            return contributions.sensitivities(self.process_, features, weights)
         if form != "reconstruction":
             raise ValueError(f'form must be "reconstruction" or "derivative", not {form!r}.')
-        return np.where(moved, np.inf, contributions.correct(self.judge_, features, weights).contributions)
+        return np.where(moved, np.inf, contributions.correct(self.process_, features, weights).contributions)
 
     def reconstruct(self, X) -> np.ndarray:
-        """What the sensors should read: the rows brought to the subspace and back, in their own units.
+        """What the sensors should read: the pre-images of the projected rows, in the units of the columns.
 
-        With an EWMA, the averages of the rows are.
+        With an EWMA, rows are averages.
         """
         features, _ = self._features(X, None)
-        back = self.judge_.model.denoise(features, outlier_scale="auto")
-        return self.judge_.scaling.undo(back[:, : self.n_features_in_])
+        back = self.process_.model.denoise(features, outlier_scale="auto")
+        return self.process_.scaling.undo(back[:, : self.n_features_in_])
 
     def diagnose(self, X, *, rows=None, n_columns=5) -> dict[str, list]:
         """Which sensors explain the alarms: for every row, its columns with the largest contributions.
@@ -63,14 +63,14 @@ class ExplainingMixin:
         X : array of shape (rows, d)
             A run in time order.
         rows : sequence of int, optional
-            The rows asked for; those with an alarm where it is None.
+            Indices of rows; None means those with an alarm.
         n_columns : int
-            How many columns of each.
+            How many columns to list for each row.
 
         Returns
         -------
         table : dict of lists, as ``pandas.DataFrame`` takes it
-            ``row``, ``column``, ``contribution``, ``reading``, and ``expected``: what this sensor would read if all
+            ``row``, ``column``, ``contribution``, ``reading``, and ``expected``: what this sensor should read if all
             others are right. With an EWMA, readings are averages.
         """
         run, X = self.stream(), self._checked(X)
@@ -86,16 +86,16 @@ class ExplainingMixin:
 
     @property
     def columns_(self) -> list[str]:
-        """The names of the columns, x0, x1, … where they have none."""
+        """The names of the columns; x0, x1, … if they have none."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         return [f"x{number}" for number in range(self.n_features_in_)] if names is None else [str(n) for n in names]
 
     def _features(self, X, rows: Sequence[int] | np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of a run with their past, and where constants have moved."""
+        """Rows of a run with their past, and where constants have changed."""
         X = self._checked(X)
         chosen = slice(None) if rows is None else np.asarray(rows)
-        return self.judge_.past(X)[chosen], self.judge_.scaling.moved(X[chosen])
+        return self.process_.past(X)[chosen], self.process_.scaling.moved(X[chosen])
 
     def _weighted(self, of: str) -> np.ndarray:
         wanted = {"both": (1, 1), "T2": (1, 0), "SPE": (0, 1)}

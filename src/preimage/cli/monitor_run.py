@@ -1,0 +1,200 @@
+"""The work of ``preimage monitor``: fit or load a monitor, and list the alarms of a file or of lines as they arrive."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preimage import Monitor, io, progress
+from preimage.cli.alarms import Alarm, alarms_of, complete_list, growing_list, json_number, summary, unreadable
+from preimage.cli.apply import check_width, load_model
+from preimage.cli.common import CommandResult, counted
+from preimage.exceptions import ConstantColumnWarning, DataFileError, ModelFileError
+from preimage.io import Data, Reading, models
+from preimage.io.atomic import written
+from preimage.io.base import note
+from preimage.io.log import Layout, lines_as_they_arrive
+
+__all__ = ["Trained", "trained", "watch_file", "watch_lines"]
+
+BLOCK = 1000  # rows of a file at a time
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A fitted monitor, and the file that it came from."""
+
+    name: str
+    monitor: Monitor
+    from_file: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns that it was fitted on, if they have names."""
+        known = getattr(self.monitor, "feature_names_in_", None)
+        return None if known is None else tuple(map(str, known))
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of the table that it was fitted on."""
+        names = tuple(self.monitor.columns_)
+        return Layout(*getattr(self.monitor, "layout_", (names, tuple(range(len(names))))))
+
+    def facts(self) -> dict[str, Any]:
+        """For a program."""
+        model, limits = self.monitor.model_, self.monitor.limits_
+        return {
+            "normal": self.name,
+            "model": self.from_file,
+            "alpha": self.monitor.alpha,
+            "kernel": repr(model.kernel_),
+            "components": int(model.n_components_),
+            "lags": self.monitor.lags,
+            "limit_T2": float(limits.T2),
+            "limit_SPE": float(limits.SPE),
+            "average_run_length": json_number(self.monitor.run_length_),
+        }
+
+    def words(self) -> str:
+        """For a person."""
+        model = self.monitor.model_
+        return (
+            f"{model.kernel_!r}, {counted(model.n_components_, 'component')}, false-alarm rate {self.monitor.alpha:g}"
+        )
+
+
+def trained(
+    normal: str, save: str | None, make: Callable[[], Monitor], reading: Reading, *, settings: list[str], force: bool
+) -> Trained:
+    """The monitor of a model file, or one fitted to the rows of a table, and saved if asked for.
+
+    ``settings`` of a fit are refused with a model file.
+    """
+    if _is_model(normal):
+        if settings:
+            raise ValueError(f"{normal} is already fitted, and {', '.join(settings)} would have no effect: leave out.")
+        return Trained(normal, _as_monitor(load_model(normal, "p_values")), from_file=True)
+    data, monitor = io.read(normal, reading), make()
+    with ExitStack() as stack:
+        unfinished = save and stack.enter_context(written(save, overwrite=force))
+        _fit(monitor, data)
+        if unfinished:
+            models.save(monitor, unfinished)
+    return Trained(normal, monitor)
+
+
+def watch_file(
+    model: Trained, new: str, reading: Reading, output: str | None, report: str | None, *, force: bool
+) -> CommandResult:
+    """List the alarms of a file, and write the page."""
+    data = io.read(new, replace(reading, expected=model.names))
+    check_width(model.monitor, data)
+    rows, carried = data.whole(gaps=True).astype(float), _carried(data)
+    with ExitStack() as stack:
+        write = stack.enter_context(complete_list(output, data.form.carried, force=force))
+        unfinished = report and stack.enter_context(written(report, overwrite=force))
+        run, alarms = model.monitor.stream(), list[Alarm]()
+        for first in range(0, len(rows), BLOCK):
+            some = slice(first, first + BLOCK)
+            for alarm in alarms_of(model.monitor, run, rows[some], first + 1, carried[some]):
+                write(alarm)
+                alarms.append(alarm)
+            progress.report("rows", min(first + BLOCK, len(rows)), len(rows))
+        facts = model.facts() | {"new": data.name, "output": output} | summary(alarms, len(rows), data.form.carried)
+        if unfinished:
+            from preimage.cli.monitor_page import page
+            from preimage.cli.python_code import monitoring
+
+            code = monitoring(model.monitor, reading, None if model.from_file else model.name, model.name, data.name)
+            page(model.monitor, rows, alarms, _labels(carried), facts, code).write(unfinished)
+    return CommandResult(facts | ({"report": report} if report else {}), _words(facts, output))
+
+
+def watch_lines(model: Trained, reading: Reading, output: str | None, *, force: bool, as_json: bool) -> None:
+    """List the alarms of standard input line by line; what is listed stays listed, whatever ends the run."""
+    monitor, layout = model.monitor, model.layout
+    run = monitor.stream()
+    lines = lines_as_they_arrive(sys.stdin, layout, delimiter=reading.delimiter, missing=reading.missing)
+    with growing_list(output, layout.carried, force=force, as_json=as_json) as write:
+        for number, line in enumerate(lines, 1):
+            if line.row is None:
+                write(unreadable(monitor, number, line.wrong, line.carried))
+                continue
+            for alarm in alarms_of(monitor, run, line.row[None], number, [line.carried]):
+                write(alarm)
+
+
+def _fit(monitor: Monitor, data: Data) -> None:
+    """Fit to the complete rows, and keep the names and the places of the columns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantColumnWarning)  # the names of the columns are not known yet
+        monitor.fit(_complete_rows(data))
+    if data.form.columns is not None:
+        monitor.feature_names_in_ = np.array(data.form.columns, dtype=object)
+    if data.form.table is not None:
+        table = data.form.table
+        width = len(table.numbers) + len(table.others)
+        monitor.layout_ = table.names or tuple(str(place + 1) for place in range(width)), table.numbers
+    if constant := monitor.constant_columns_:
+        note(f"{data.name}: constant: {', '.join(map(repr, constant))}; any later change is an alarm.")
+
+
+def _complete_rows(data: Data) -> np.ndarray:
+    """The rows without gaps, as long as they are most of them."""
+    rows = data.whole(gaps=True)
+    missing = np.isnan(rows)
+    complete = ~missing.any(axis=1)
+    if 2 * complete.sum() < len(rows):
+        worst = int(missing.sum(axis=0).argmax())
+        name = data.form.columns[worst] if data.form.columns else str(worst + 1)
+        raise DataFileError(
+            f"{data.name}: {len(rows) - complete.sum()} of {len(rows)} rows have gaps, most in column {name!r}: leave "
+            f"such columns out by --keep, or fill the gaps by `preimage impute`."
+        )
+    if not complete.all():
+        note(f"{data.name}: {counted(int((~complete).sum()), 'row')} of {len(rows)} with gaps left out.")
+    return rows[complete]
+
+
+def _carried(data: Data) -> list[tuple[str, ...]]:
+    """The cells of every row that are no readings."""
+    if not data.form.carried or data.form.table is None:
+        return [()] * data.shape[0]
+    return list(data.form.table.carried_rows())
+
+
+def _labels(carried: list[tuple[str, ...]]) -> list[str] | None:
+    """The first column whose cells all differ, such as a time, as the names of the rows."""
+    columns = (list(column) for column in zip(*carried, strict=True))
+    return next((column for column in columns if len(set(column)) == len(column)), None)
+
+
+def _words(facts: dict[str, Any], output: str | None) -> str:
+    rows = counted(facts["rows"], "row")
+    if not facts["alarms"]:
+        return f"wrote {output}: no alarm in {rows}"
+    sensors = ", ".join(f"{name} ({number})" for name, number in facts["sensors"].items())
+    return f"wrote {output}: alarms in {facts['alarms']} of {rows}, first in row {facts['first_alarm']}; {sensors}"
+
+
+def _is_model(path: str) -> bool:
+    if Path(path).suffix.lower() != ".npz" or not Path(path).is_file():
+        return False
+    try:
+        models.describe(path)
+    except ModelFileError:
+        return False
+    return True
+
+
+def _as_monitor(model: Any) -> Monitor:
+    if not isinstance(model, Monitor):
+        raise ValueError(f"the model file holds a {type(model).__name__}, not a Monitor.")
+    return model

@@ -37,7 +37,7 @@ def public_names(room: str = "") -> list[str]:
 def write() -> None:
     """The pages of all rooms, and the page that lists them."""
     HERE.mkdir(exist_ok=True)
-    pages = {"": "Estimators and functions"} | {room: TITLES[room] for room in preimage._ROOMS}
+    pages = {"": "Estimators and functions"} | {room: TITLES[room] for room in TITLES if room in preimage._ROOMS}
     for room, title in pages.items():
         _write(HERE / f"{room or 'preimage'}.rst", _page(room, title))
     listed = "\n".join(f"   {room or 'preimage'}" for room in pages)

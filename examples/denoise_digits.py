@@ -45,11 +45,11 @@ alone = denoiser.fit_transform(noisy_only)[: len(noisy)]
 # %%
 # Mean signal-to-noise ratio over the digits.
 
-print(f"noisy input            {snr(clean, noisy):6.2f} dB")
-print(f"linear PCA             {snr(clean, linear):6.2f} dB")
-print(f"kernel PCA             {snr(clean, denoised):6.2f} dB")
-print(f"kernel PCA, distances  {snr(clean, by_distance):6.2f} dB")
-print(f"noisy digits only      {snr(clean, alone):6.2f} dB")
+print(f"noisy input            {np.mean(snr(clean, noisy)):6.2f} dB")
+print(f"linear PCA             {np.mean(snr(clean, linear)):6.2f} dB")
+print(f"kernel PCA             {np.mean(snr(clean, denoised)):6.2f} dB")
+print(f"kernel PCA, distances  {np.mean(snr(clean, by_distance)):6.2f} dB")
+print(f"noisy digits only      {np.mean(snr(clean, alone)):6.2f} dB")
 print(f"noise level found      {denoiser.noise_.sigma:6.3f}")
 
 groups = {"clean": clean, "noisy": noisy, "linear PCA": linear, "kernel PCA": denoised, "Denoiser": alone}

@@ -56,10 +56,11 @@ PROGRAM = """
     from preimage.kernels import Function
 
 
-    def product(X, Y):  # called in the threads that compute kernel values
-        blas = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
-        with open(FOLDER + f"/{os.getpid()}.{threading.get_ident()}", "a") as file:
-            file.write(f"{threads.n_threads()} {max(blas)}\\n")
+    def product(X, Y):  # called in the threads that compute kernel values, and row by row for the diagonal
+        if len(X) > 1:
+            blas = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+            with open(FOLDER + f"/{os.getpid()}.{threading.get_ident()}", "a") as file:
+                file.write(f"{threads.n_threads()} {max(blas)}\\n")
         return X @ Y.T
 
 

@@ -55,13 +55,16 @@ class RandomFourier:
 
 def orthogonal_directions(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
     """N unit vectors, uniform each, orthogonal within blocks of dim: a block of m takes 2·dim·m² steps."""
-    return np.concatenate([_orthogonal_block(min(dim, n - first), dim, rng) for first in range(0, n, dim)])
+    blocks, rest = divmod(n, dim)
+    shapes = [(blocks, dim, dim)] * bool(blocks) + [(dim, rest)] * bool(rest)
+    return np.concatenate([_orthonormal(rng.standard_normal(shape)).reshape(-1, dim) for shape in shapes])
 
 
-def _orthogonal_block(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
-    """N ≤ dim orthonormal vectors, uniform among all such: Q of normal draws QR, with a positive diagonal of R."""
-    Q, R = np.linalg.qr(rng.standard_normal((dim, n)))
-    return (Q * np.where(np.diagonal(R) < 0, -1, 1)).T
+def _orthonormal(draws: np.ndarray) -> np.ndarray:
+    """Orthonormal vectors, uniform among all such: Q of normal draws QR, with a positive diagonal of R."""
+    Q, R = np.linalg.qr(draws)
+    signs = np.where(np.diagonal(R, axis1=-2, axis2=-1) < 0, -1, 1)
+    return np.swapaxes(Q * signs[..., None, :], -1, -2)
 
 
 @dataclass(frozen=True, eq=False)

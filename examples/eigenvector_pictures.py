@@ -13,8 +13,8 @@ from preimage.datasets import load_digits, three_clusters
 from preimage.kernels import Gaussian
 
 # %%
-# Components of two-dimensional data are functions of the plane. The first two tell the clusters apart, the next ones split
-# each of them.
+# Components of two-dimensional data are functions of the plane. The first two tell the clusters apart, the next ones
+# split each of them.
 
 X = three_clusters(random_state=0).X
 kpca = KernelPCA(6, kernel=Gaussian(0.22)).fit(X)

@@ -2,8 +2,8 @@
 A support vector machine with a tenth of its vectors
 ====================================================
 
-A reduced set replaces an expansion over many points by one over few. Kernel PCA and kernel machines of scikit-learn answer
-faster for it.
+A reduced set replaces an expansion over many points by one over few. Kernel PCA and kernel machines of scikit-learn
+answer faster for it.
 """
 
 # %%

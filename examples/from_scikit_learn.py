@@ -23,7 +23,7 @@ X, y = digits.X[:800], digits.y[:800]
 # %%
 # Change the import, keep the code.
 
-settings = dict(n_components=8, kernel="rbf", gamma=0.03, fit_inverse_transform=True, alpha=0.1)
+settings = {"n_components": 8, "kernel": "rbf", "gamma": 0.03, "fit_inverse_transform": True, "alpha": 0.1}
 theirs, ours = Theirs(**settings).fit(X), preimage.compat.KernelPCA(**settings).fit(X)
 codes = np.abs(theirs.transform(X) - ours.transform(X)).max()
 back = np.abs(theirs.inverse_transform(theirs.transform(X)) - ours.inverse_transform(ours.transform(X))).max()
@@ -32,7 +32,7 @@ print(f"largest difference of codes {codes:.0e}, of reconstructions {back:.0e}")
 # %%
 # ``preimage.KernelPCA`` works in pipelines and grid searches; a kernel's parameters are nested.
 
-pipeline = make_pipeline(StandardScaler(), preimage.KernelPCA(40), LinearSVC(C=0.1))
+pipeline = make_pipeline(StandardScaler(), preimage.KernelPCA(40), LinearSVC(C=10))
 grid = {"kernelpca__kernel__length_scale": [5.0, 10.0, 20.0]}
 search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
 print(f"accuracy {search.best_score_:.3f} with {search.best_params_}")

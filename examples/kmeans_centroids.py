@@ -36,7 +36,7 @@ plt.show()
 digits = load_digits()
 model = KernelKMeans(10, random_state=0).fit(digits.X)
 plain = KMeans(10, n_init=10, random_state=0).fit(digits.X)
-pictures = model.centroid_preimages()
+pictures = model.centroid_preimages().points
 plot.images({"kernel k-means": pictures, "k-means": plain.cluster_centers_}, (8, 8), n_images=10, cmap="gray_r")
 print(f"digits: kernel {adjusted_rand_score(digits.y, model.labels_):.2f}", end=", ")
 print(f"plain {adjusted_rand_score(digits.y, plain.labels_):.2f}; {np.unique(model.labels_).size} clusters")

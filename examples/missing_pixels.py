@@ -18,8 +18,8 @@ missing = np.random.default_rng(1).random(whole.shape) < 0.5
 gappy = np.where(missing, np.nan, whole)
 
 # %%
-# The training digits are complete. ``KernelPCA.impute`` weighs several estimates by how well they predict pixels hidden on
-# purpose; a method that you name is used alone.
+# The training digits are complete. ``KernelPCA.impute`` weighs several estimates by how well they predict pixels hidden
+# on purpose; a method that you name is used alone.
 
 answers = {
     "mean of the column": SimpleImputer(keep_empty_features=True).fit(train).transform(gappy),

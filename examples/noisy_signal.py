@@ -37,8 +37,8 @@ noisy = GaussianNoise(0.2)(clean, np.random.default_rng(1))
 alone = Denoiser(random_state=0).denoise_signal(noisy)
 
 # %%
-# By hand: windows of the signal are rows; ``select`` chooses kernel PCA's settings without the clean signal; every sample is
-# the mean over all windows that hold it.
+# By hand: windows of the signal are rows; ``select`` chooses kernel PCA's settings without the clean signal; every
+# sample is the mean over all windows that hold it.
 
 
 def overlap(windows):

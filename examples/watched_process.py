@@ -21,7 +21,7 @@ def readings(n):
 
 
 normal, new = readings(600), readings(200)
-new[120:, 2] += 0.5  # the third sensor drifts away
+new[120:, 2] += 1.0  # the third sensor drifts away
 
 # %%
 # The kernel, its scale and the number of components are chosen on normal rows.

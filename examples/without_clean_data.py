@@ -2,8 +2,8 @@
 Choosing settings without clean data
 ====================================
 
-``select`` estimates the error of every setting from noisy rows alone, by Stein's formula. Here we have the clean rows, and can
-look whether it was right.
+``select`` estimates the error of every setting from noisy rows alone, by Stein's formula. Here we have the clean rows,
+and can check whether it was right.
 """
 
 import matplotlib.pyplot as plt

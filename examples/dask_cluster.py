@@ -17,7 +17,7 @@ rows = s_curve(40_000, random_state=0).X
 chunked = da.from_array(rows, chunks=(5_000, 3))
 
 # %%
-# Here threads of this machine do the work. With ``dask.distributed.Client(address)`` a cluster does; nothing else changes.
+# Here threads of this machine do the work. With ``dask.distributed.Client(address)`` a cluster does.
 
 remote = KernelPCA(4, kernel=Gaussian(1.0), approximation=200, random_state=0).fit(chunked)
 codes = remote.transform(chunked)  # lazy, chunk by chunk

@@ -4,7 +4,8 @@ Unknown classes in a network's embedding
 
 A small network learns seven of the ten digits. The activations of its hidden layer, brought to unit length, are the
 embedding. Kernel PCA of the embedding, with a Gaussian kernel on landmarks, says how far an image lies from what the
-network knows (the recipe of Fang et al. 2024, "Kernel PCA for out-of-distribution detection"), at a stated false-alarm rate.
+network knows, at a stated false-alarm rate (the recipe of Fang et al. 2024, "Kernel PCA for out-of-distribution
+detection").
 """
 
 import warnings

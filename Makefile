@@ -10,7 +10,7 @@ NUMERICAL := $(foreach room,kernels gram eigen features decomposition preimages 
 # Extra arguments go through: make test ARGS="-k kernels"
 ARGS ?=
 
-.PHONY: demo test test-slow test-machines test-other lint format bench lock clean
+.PHONY: demo test test-slow test-machines test-other lint format bench docs lock clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -44,6 +44,11 @@ format: $(READY)
 bench: $(READY)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
 
+# The site, with every warning an error; examples that have not changed are not run again.
+docs: $(READY)
+	@MPLBACKEND=Agg OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 # The lock holds versions and hashes for every platform and no address, so that any index can serve it.
 lock:
 	@test -x build/lock/bin/uv || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install -qq uv; }
@@ -60,5 +65,5 @@ $(READY): pyproject.toml papers/pyproject.toml requirements.lock
 	@touch $@
 
 clean:
-	@rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) build dist demo docs/_build docs/gallery docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,7 +10,7 @@ NUMERICAL := $(foreach room,kernels gram eigen features decomposition preimages 
 # Extra arguments go through: make test ARGS="-k kernels"
 ARGS ?=
 
-.PHONY: demo test test-slow test-machines test-other lint format bench docs lock clean
+.PHONY: demo test test-slow test-machines test-other lint format bench campaign docs lock clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -43,6 +43,10 @@ format: $(READY)
 
 bench: $(READY)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
+
+# Hostile files, extreme numbers, crowds, signals and limits: many hours; make campaign ARGS="--only numerics --cases 500"
+campaign: $(READY)
+	@nice -n 10 $(BIN)/python benchmarks/campaign $(ARGS)
 
 # The site, with every warning an error; examples that have not changed are not run again.
 docs: $(READY)

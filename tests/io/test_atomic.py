@@ -1,9 +1,11 @@
 import os
 import stat
+import sys
 
 import pytest
 
 from preimage.io.atomic import written
+from preimage.io.leftovers import remove_leftovers
 
 
 def test_the_file_appears_when_the_block_ends_well(tmp_path):
@@ -96,3 +98,38 @@ def test_a_private_file_is_replaced_in_private(tmp_path):
     with written(path) as unfinished:
         assert stat.S_IMODE(unfinished.stat().st_mode) & 0o077 == 0
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
+    path = tmp_path / "out.csv"
+    ours, folder = tmp_path / ".out-0123abcd.unfinished.csv", tmp_path / ".out-89abcdef.unfinished.csv"
+    ours.write_text("half")
+    folder.mkdir()
+    others = {".out-0123abcd.csv", ".other-0123abcd.unfinished.csv", ".out-0123abcd.unfinished.npy", "out.txt"}
+    for name in others:
+        (tmp_path / name).write_text("kept")
+    with written(path) as unfinished:
+        unfinished.write_text("whole")
+    assert set(os.listdir(tmp_path)) == others | {"out.csv"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks")
+def test_what_another_process_is_writing_is_left_alone(tmp_path):
+    path = tmp_path / "out.csv"
+    with written(path) as first:
+        first.write_text("first")
+        with written(path) as second:
+            second.write_text("second")
+        assert path.read_text() == "second"
+        assert first.read_text() == "first"
+    assert path.read_text() == "first"
+    assert os.listdir(tmp_path) == ["out.csv"]
+
+
+def test_a_folder_that_a_killed_process_had_moved_aside_comes_back(tmp_path):
+    path, aside = tmp_path / "pictures", tmp_path / ".pictures-0123abcd.unfinished"
+    (aside / "pictures").mkdir(parents=True)
+    (aside / "pictures" / "a.png").write_text("old")
+    remove_leftovers(path)
+    assert os.listdir(tmp_path) == ["pictures"]
+    assert (path / "a.png").read_text() == "old"

@@ -672,3 +672,38 @@ def assert_equal(actual, expected):
             assert_equal(actual[key], value)
     else:
         np.testing.assert_equal(actual, expected if not isinstance(expected, np.ndarray) else expected[()])
+
+
+def _with_state(path, **changed):
+    """Change fitted attributes in the header of a model file."""
+    with zipfile.ZipFile(path) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    header = json.loads(parts["header.json"])
+    header["model"]["estimator"][2] |= changed
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in (parts | {"header.json": json.dumps(header).encode()}).items():
+            file.writestr(name, content)
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"n_components_": 10**10}, "does not go with its arrays"),
+        ({"n_features_in_": "four"}, "does not go with its arrays"),
+        ({"n_features_in_": 3}, "do not fit together"),
+        ({"decomposition_": {"tuple": [1, 2]}, "kernel_": None}, "do not fit together"),
+    ],
+)
+def test_a_model_that_could_not_be_used_is_refused_when_it_is_loaded(changed, sentence, tmp_path):
+    KernelPCA(2).fit(X).save(tmp_path / "m.npz")
+    _with_state(tmp_path / "m.npz", **changed)
+    with pytest.raises(ModelFileError, match=sentence):
+        preimage.load(tmp_path / "m.npz")
+
+
+def test_matrices_that_are_not_finite_are_refused(tmp_path):
+    model = KernelPCA(2).fit(X.copy())
+    model.decomposition_.points[3, 1] = np.inf
+    model.save(tmp_path / "m.npz")
+    with pytest.raises(ModelFileError, match="not finite"):
+        preimage.load(tmp_path / "m.npz")

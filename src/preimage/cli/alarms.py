@@ -15,6 +15,7 @@ import numpy as np
 
 from preimage import Monitor
 from preimage.io.atomic import written
+from preimage.io.spreadsheets import harmless
 
 __all__ = ["Alarm", "Write", "alarms_of", "json_number", "growing_list", "complete_list", "summary", "unreadable"]
 
@@ -122,12 +123,12 @@ def growing_list(output: str | None, carried: Sequence[str], *, force: bool, as_
 def _as_csv(file: TextIO, carried: Sequence[str]) -> Write:
     writer = csv.writer(file, lineterminator="\n")
     first, *rest, _ = Alarm._fields
-    writer.writerow([first, *carried, *rest])
+    writer.writerow([first, *harmless(carried), *rest])
     file.flush()
 
     def write(alarm: Alarm) -> None:
         row, *values, cells = alarm
-        writer.writerow([row, *cells, *("" if value is None else _short(value) for value in values)])
+        writer.writerow([row, *harmless(cells), *harmless("" if value is None else _short(value) for value in values)])
         file.flush()
 
     return write

@@ -140,6 +140,7 @@ def applies_model(command: Callable) -> Callable:
         click.argument("input"),
         output_option(),
         table_options,
+        safe_csv_option,
         scheduler_option,
         shared_options,
     )
@@ -161,6 +162,20 @@ def table_options(command: Callable) -> Callable:
     for option in reversed(_TABLE_OPTIONS):
         collected = option(collected)
     return collected
+
+
+def safe_csv_option(command: Callable) -> Callable:
+    """``--safe-csv``."""
+
+    @wraps(command)
+    def safely(*args: Any, safe_csv: bool, **given: Any) -> Any:
+        from preimage.io.spreadsheets import for_spreadsheets
+
+        with for_spreadsheets(safe_csv):
+            return command(*args, **given)
+
+    words = "Put an apostrophe before text in a CSV that a spreadsheet would run as a formula (=, +, -, @)."
+    return click.option("--safe-csv", is_flag=True, help=words)(safely)
 
 
 def folder_option(default: str, contents: str) -> Decorator:

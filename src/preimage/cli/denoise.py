@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from preimage.cli.common import Command, CommandResult, output_option, seed_option, shared_options, table_options
+from preimage.cli.common import (
+    Command,
+    CommandResult,
+    output_option,
+    safe_csv_option,
+    seed_option,
+    shared_options,
+    table_options,
+)
 from preimage.cli.options import COMPONENTS, KERNEL, METHOD, NOISE, SHAPE
 
 if TYPE_CHECKING:
@@ -50,6 +58,7 @@ if TYPE_CHECKING:
 @click.option("--baseline", is_flag=True, help="Remove the wandering baseline of a signal first.")
 @click.option("--report", metavar="PAGE", help="Write a page, .html, with before and after.")
 @table_options
+@safe_csv_option
 @seed_option
 @shared_options
 def command(

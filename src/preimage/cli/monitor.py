@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from preimage.cli.common import Command, CommandResult, seed_option, shared_options, table_options
+from preimage.cli.common import Command, CommandResult, safe_csv_option, seed_option, shared_options, table_options
 from preimage.cli.options import COMPONENTS, KERNEL, MEMORY, n_components
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ LIMITS = ("cross", "kde", "split", "training")
 @click.option("--lags", type=click.IntRange(0), default=0, show_default=True, help="Earlier rows beside each.")
 @click.option("--memory", type=MEMORY, help="For small, lasting faults.")
 @table_options
+@safe_csv_option
 @seed_option
 @shared_options
 def command(

@@ -50,8 +50,11 @@ class Decomposition(Remembering):
 
     @property
     def explained_variance_ratio(self) -> Array:
-        """λₖ / tr K̃, exact whatever the number of components."""
-        return self.eigenvalues / self.total_variance
+        """λₖ / tr K̃, exact whatever the number of components.
+
+        Negative eigenvalues of an indefinite kernel lower the trace; it is taken as Σ λₖ where that is larger.
+        """
+        return self.eigenvalues / max(self.total_variance, float(self.eigenvalues.sum(dtype=float)))
 
     @property
     def n_components(self) -> int:

@@ -59,7 +59,7 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 def check_workers() -> None:
-    """Refuse a cluster without workers."""
+    """Refuse a cluster that has no workers, or some without this library: Dask would wait for them forever."""
     client = active_client()
     if client is None:
         return
@@ -68,6 +68,12 @@ def check_workers() -> None:
             raise ClusterError(
                 "the Dask cluster has no workers: start some, and wait for them by client.wait_for_workers(1)."
             )
+        found: Any = client.get_versions(packages=["preimage"])
+    lacking = sorted(address for address, told in found["workers"].items() if not told["packages"].get("preimage"))
+    if lacking:
+        raise ClusterError(
+            f"the worker {lacking[0]} cannot import preimage: install the library, in this version, on every worker."
+        )
 
 
 def once(thing: Any) -> Any:

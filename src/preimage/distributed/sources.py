@@ -5,6 +5,7 @@ Only sizes are read here; the workers read the rows, so that they must see the s
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -100,6 +101,7 @@ def in_order(lazy) -> Iterator[np.ndarray]:
 
 def _folder(path: Path):
     if _is_zarr(path):
+        _refuse_pickle(path)
         return _matrix(_whole_rows(da.from_zarr(str(path))), path), None
     files = _parts(path, ".npy")
     if not files:
@@ -127,7 +129,32 @@ def _hdf5(path: Path):
         if len(matrices) != 1 and "X" not in matrices:
             raise DataFileError(f"{path} holds {len(matrices)} matrices: call the rows X, or keep only one.")
         key = "X" if "X" in matrices else matrices[0]
+        _refuse_foreign_rows(path, file, key)
         return _sliced(path, key, file[key]), None
+
+
+def _refuse_foreign_rows(path: Path, file: Any, key: str) -> None:
+    """Refuse rows that HDF5 would fetch from any other file that this one names."""
+    link = type(file.get(key, getlink=True)).__name__
+    if link == "ExternalLink" or file[key].external or file[key].is_virtual:
+        raise DataFileError(f"{path} takes its rows from another file: copy them into this one.")
+
+
+def _refuse_pickle(path: Path) -> None:
+    """Refuse a store that is encoded by pickle, which would run what it holds."""
+    for name in ("zarr.json", ".zarray"):
+        if (path / name).is_file() and "pickle" in _codecs(json.loads((path / name).read_text("utf-8"))):
+            raise DataFileError(f"{path} is encoded by pickle, which can run code: save it with another codec.")
+
+
+def _codecs(node: Any) -> set[str]:
+    """Names of all codecs in the description of a zarr array, in either version of the format."""
+    if isinstance(node, list):
+        return set().union(*map(_codecs, node))
+    if not isinstance(node, dict):
+        return set()
+    names = {str(node[key]).rpartition(".")[2].lower() for key in ("id", "name") if key in node}
+    return names.union(*map(_codecs, node.values()))
 
 
 def _parquet(paths: list[Path]):

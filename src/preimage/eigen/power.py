@@ -39,7 +39,8 @@ class PowerDeflation:
             if sum(value > 0 for value, _ in found) >= k:
                 break
         kept = sorted(found, key=lambda pair: -pair[0])[:k]
-        values, vectors = np.array([value for value, _ in kept]), np.stack([vector for _, vector in kept], axis=1)
+        values = np.array([value for value, _ in kept], operator.dtype)
+        vectors = np.stack([vector for _, vector in kept], axis=1)
         # The residuals of the vectors deflated before a pair add to its own.
         bound = self._tolerance(operator) * max(abs(value) for value, _ in found) * np.sqrt(len(found))
         return as_eigenpairs(operator, values, vectors, bound, steps)

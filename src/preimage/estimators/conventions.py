@@ -137,6 +137,19 @@ def _what_fills_gaps(estimator: Any, fitting: bool) -> str:
     return f"{name} {when}: fill their gaps first by preimage.Imputer, which learns from rows with gaps."
 
 
+def check_scale(values: np.ndarray, what: str, smallest: float | None = None) -> None:
+    """Refuse numbers whose cubes overflow, or underflow unless ``smallest`` allows them; all zeros are fine."""
+    limits = np.finfo(values.dtype)
+    low = float(limits.tiny) ** (1 / 3) if smallest is None else smallest
+    high = float(limits.max) ** (1 / 3)
+    size = float(max(values.max(), -values.min()))
+    if size and not low <= size <= high:
+        raise ValueError(
+            f"the numbers of {what} reach {size:.3g}: multiply them by a constant, so that the largest lies between "
+            f"{low:.0e} and {high:.0e}."
+        )
+
+
 def check_flags(estimator: Any, *names: str) -> None:
     """Refuse settings that must be True or False and are not."""
     for name in names:

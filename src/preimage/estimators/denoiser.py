@@ -146,6 +146,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         """
         with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
             X = conventions.read_rows(self, X, ensure_min_samples=2)
+            conventions.check_scale(X, "rows")
             images = X.reshape(-1, *_shape(self.geometry, X.shape[1]))
             self.__dict__.pop("summary_", None)
             if self._is_scaled():
@@ -161,6 +162,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         """Rows without noise."""
         check_is_fitted(self, "stack_")
         X = conventions.read_rows(self, X, reset=False)
+        conventions.check_scale(X, "rows", smallest=0.0)
         found, shape = np.empty_like(X), _shape(self.geometry, X.shape[1])
         for rows in tiles.row_blocks(len(X), BYTES_A_POINT * X.shape[1]):
             found[rows] = self._denoised(X[rows].reshape(-1, *shape)).reshape(-1, X.shape[1])
@@ -367,7 +369,9 @@ def _floating(values, what: str, n_axes: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"{what} is an array of numbers with {' or '.join(map(str, n_axes))} axes.")
     if not np.isfinite(values).all():
         raise ValueError(f"{what} with NaN or infinite values cannot be denoised: fill them first.")
-    return tiles.floating(values)
+    values = tiles.floating(values)
+    conventions.check_scale(values, what)
+    return values
 
 
 def _level(images: np.ndarray, geometry, limits: Limits | None) -> NoiseLevel:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from unicodedata import category
-from uuid import uuid4
+
+from preimage.io.leftovers import begun, remove_leftovers
 
 __all__ = ["followed", "printable", "written"]
 
@@ -17,7 +18,8 @@ __all__ = ["followed", "printable", "written"]
 def written(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
     """A place beside ``path`` to write to, which takes its name once the block has ended well.
 
-    Whatever ends the block otherwise, Ctrl-C included, leaves the folder as it was. A symbolic link is followed: the
+    Whatever ends the block otherwise, Ctrl-C included, leaves the folder as it was; what a killed process left there is
+    removed (:mod:`preimage.io.leftovers`). A symbolic link is followed: the
     file it names is replaced, and the link stays. Devices and pipes are refused.
 
     Parameters
@@ -41,19 +43,15 @@ def written(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator
         raise FileExistsError(f"{path} exists already and is left as it is; --force (overwrite=True) replaces it.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist.")
-    unfinished = path.with_name(f".{path.stem[:40]}-{uuid4().hex[:8]}{path.suffix}")
+    remove_leftovers(path)
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
-    try:  # from here on, so that there is no moment at which an interruption would leave the new file
-        unfinished.touch(0o666 if mode is None else mode & 0o600, exist_ok=False)
+    with begun(path, 0o666 if mode is None else mode & 0o600) as unfinished:
         yield unfinished
         if mode is not None:
             unfinished.chmod(mode)
         _to_disk(unfinished)
         unfinished.replace(path)
         _to_disk(path.parent)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
 
 
 def followed(path: str | os.PathLike[str]) -> Path:

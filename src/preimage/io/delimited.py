@@ -18,6 +18,7 @@ from preimage.exceptions import DataFileError
 from preimage.io import arrow_text, dialect, records, tables
 from preimage.io.base import LARGE, Data, Form, Reading
 from preimage.io.columns import Columns, Pieces, all_columns, plain_values
+from preimage.io.spreadsheets import harmless
 
 ARROW = 2**20  # bytes from which pyarrow reads a text, where it is installed
 
@@ -55,7 +56,7 @@ def _write(file: TextIO, blocks: Iterable[np.ndarray], form: Form, delimiter: st
     writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
     for columns in all_columns(blocks, table):
         if header:  # with the first rows, so that a command that fails before them writes nothing
-            writer.writerow(header)
+            writer.writerow(harmless(header))
             header = None
         writer.writerows(zip(*_texts(columns, table, decimal), strict=True))
 
@@ -64,7 +65,7 @@ def _texts(columns: Sequence[np.ndarray | Pieces], table: Columns | None, decima
     whole = frozenset[int]() if table is None else table.whole
     for place, column in enumerate(columns):
         if not isinstance(column, np.ndarray):
-            yield [_text(value) for value in plain_values(column)]
+            yield harmless(_text(value) for value in plain_values(column))
             continue
         texts = column.astype(str).tolist()
         if place in whole:

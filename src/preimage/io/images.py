@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +15,7 @@ from preimage.io import pixels
 from preimage.io.atomic import followed
 from preimage.io.base import Data, Form, Pixels, Reading, note
 from preimage.io.chunks import rows_at_once
+from preimage.io.leftovers import begun, remove_leftovers
 from preimage.io.pixels import LEVELS, TIFF, DecodedImage
 
 ENDINGS = {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"}
@@ -83,13 +82,12 @@ def new_folder(path: Path, form: Form, overwrite: bool) -> Iterator[Callable[[It
         raise DataFileError(f"{path} names a folder, and this is one {form.alone}; name a file.")
     for ending in {Path(name).suffix for name in form.names or ("a.png",)}:
         _check_pixels(path.with_name(path.name + ending), form)
+    if path.parent.is_dir():
+        remove_leftovers(path)
     _check_folder(path, form, overwrite)
-    unfinished = _beside(path)
-    try:
+    with begun(path) as unfinished:
         yield lambda blocks: _fill(unfinished, blocks, form)
         _replace(unfinished, path, form)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _check_pixels(path: Path, form: Form) -> None:
@@ -126,8 +124,7 @@ def _replace(unfinished: Path, path: Path, form: Form) -> None:
     if not path.exists():
         unfinished.replace(path)
         return
-    aside = _beside(path)
-    try:
+    with begun(path) as aside:
         path.replace(aside / path.name)
         try:
             _refuse_others(path, aside / path.name, form)  # files that came while we worked
@@ -135,15 +132,6 @@ def _replace(unfinished: Path, path: Path, form: Form) -> None:
         except BaseException:
             (aside / path.name).replace(path)
             raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-def _beside(path: Path) -> Path:
-    """A new folder with the permissions of any other."""
-    folder = path.with_name(f".{path.name[:40]}-{secrets.token_hex(4)}")
-    folder.mkdir()
-    return folder
 
 
 def _fill(folder: Path, blocks: Iterable[np.ndarray], form: Form) -> None:

@@ -185,6 +185,8 @@ def _by_tifffile(file: Path) -> DecodedImage:
             pages = [_channels_last(page.asarray(), page.axes) for page in opened.pages]
     except Exception as error:  # a damaged image can make its decoder fail in any way
         raise DataFileError(f"{file} is empty, damaged, or no image.") from error
+    if not pages:
+        raise DataFileError(f"{file} is empty, damaged, or no image.")
     if len({(page.shape, page.dtype) for page in pages}) > 1:
         raise DataFileError(f"{file} has pages that are not alike; save them as files.")
     array = np.stack(pages)

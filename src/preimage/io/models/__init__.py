@@ -20,6 +20,7 @@ from preimage.exceptions import ModelFileError
 from preimage.io.atomic import written
 from preimage.io.models import archive
 from preimage.io.models.tree import TreeReader, TreeWords, TreeWriter, is_plain
+from preimage.io.models.trial import check_usable
 
 __all__ = ["Persistent", "Summary", "describe", "load", "save"]
 
@@ -68,7 +69,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """The model in a file, as it was saved.
 
     Only classes of this library are made, and only from plain numbers and names; sizes and shapes are checked before
-    anything is allocated.
+    anything is allocated, and the model is tried on one row.
 
     Raises
     ------
@@ -76,7 +77,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         The file is damaged, was made by a newer version, or is no model file.
     """
     with _opened(path) as (opened, header):
-        return TreeReader(opened.arrays()).decode(header["model"])
+        arrays = opened.arrays()
+        model = TreeReader(arrays).decode(header["model"])
+        check_usable(model, arrays)
+        return model
 
 
 def describe(path: str | os.PathLike[str]) -> Summary:

@@ -41,6 +41,8 @@ RENAMED = dict.fromkeys(("max_passes", "max_restarts", "max_steps"), "max_iter")
     "mean_weights": "mean_coordinates",
 }
 LONGEST_NAME = 100
+LABELLED = ("reduced.", "machines.")  # rooms whose objects hold labels, which may be text
+TYPES = {"Array": np.ndarray, "np.ndarray": np.ndarray, "float": (int, float, np.number), "int": (int, np.integer)}
 SPARSE = {found.__name__: found for found in (sp.csr_array, sp.csr_matrix)}
 
 
@@ -195,7 +197,13 @@ class TreeReader:
         if not is_dataclass(found) or not needed <= set(given) <= set(known):
             raise ModelFileError(f"the fields {list(given)!r:.200} are not those of {name}.")
         before = self._count
-        return self._completed(found(**{key: self.decode(node) for key, node in given.items()}), before)
+        values = {key: self.decode(node) for key, node in given.items()}
+        if not name.startswith(LABELLED) and any(map(_is_text, values.values())):
+            raise ModelFileError(f"an array of {name} holds text in the place of numbers.")
+        for key, part in values.items():
+            if not isinstance(part, TYPES.get(str(known[key].type), object)):
+                raise ModelFileError(f"{key} of {name} is not of the type {known[key].type}.")
+        return self._completed(found(**values), before)
 
     def _estimator(self, payload: Any) -> Any:
         name, parameters, state = payload
@@ -281,6 +289,10 @@ def _listed(items: Any) -> list:
     if not isinstance(items, list):
         raise ModelFileError("its tree has a node of the wrong form.")
     return items
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "SU"
 
 
 def _index(number: Any) -> int:

@@ -1,0 +1,50 @@
+"""The library among hostile files, extreme numbers, crowds, signals and limits.
+
+    python benchmarks/campaign                                  # the full numbers, many hours
+    python benchmarks/campaign --only numerics --cases 500      # a part
+
+Prints, part by part, the cases tried, failures by kind with the first case of each, and the worst time. Seeds are
+fixed: a failure comes again with the same ``--seed`` and ``--cases``.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from crowds import threads_and_forks, workers_killed
+from files import data_files, model_files
+from interruption import calls_interrupted, commands_killed, disk_full, memory_limits
+from numerics import numerics
+
+# Every part, with the cases of a full run; those of data files are for each format.
+PARTS = {
+    "models": (model_files, 50_000),
+    "data": (data_files, 5_000),
+    "numerics": (numerics, 15_000),
+    "crowds": (threads_and_forks, 2_000),
+    "kills": (commands_killed, 500),
+    "interrupts": (calls_interrupted, 200),
+    "disk": (disk_full, 50),
+    "memory": (memory_limits, 50),
+    "workers": (workers_killed, 30),
+}
+
+
+def main() -> int:
+    """Run the parts; the exit code is 1 where one has failures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--cases", type=int, help="Of each part; by default the number of a full run.")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    failed = 0
+    for name in given.only:
+        run, full = PARTS[name]
+        for tally in run(given.cases or full, given.seed):
+            print(tally, flush=True)
+            failed += tally.failures.total()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

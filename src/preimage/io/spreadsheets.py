@@ -1,0 +1,40 @@
+"""Cells that a spreadsheet program would run as formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+__all__ = ["for_spreadsheets", "harmless"]
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+_wanted: ContextVar[bool] = ContextVar("preimage_safe_csv", default=False)
+
+
+@contextmanager
+def for_spreadsheets(wanted: bool = True) -> Iterator[None]:
+    """Text written inside has an apostrophe before every cell that a spreadsheet program would take for a formula."""
+    token = _wanted.set(wanted)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def harmless(cells: Iterable[Any]) -> list[Any]:
+    """Cells of a row or a column, with an apostrophe where :func:`for_spreadsheets` asks for it; numbers stay."""
+    cells = list(cells)
+    return [f"'{cell}" if _is_formula(cell) else cell for cell in cells] if _wanted.get() else cells
+
+
+def _is_formula(cell: Any) -> bool:
+    if not isinstance(cell, str) or not cell.startswith(FORMULA):
+        return False
+    try:
+        float(cell.replace(",", ".", 1))
+    except ValueError:
+        return True
+    return cell[0] in "\t\r"

@@ -42,7 +42,12 @@ RENAMED = dict.fromkeys(("max_passes", "max_restarts", "max_steps"), "max_iter")
 }
 LONGEST_NAME = 100
 LABELLED = ("reduced.", "machines.")  # rooms whose objects hold labels, which may be text
-TYPES = {"Array": np.ndarray, "np.ndarray": np.ndarray, "float": (int, float, np.number), "int": (int, np.integer)}
+TYPES: dict[str, Any] = {
+    "Array": np.ndarray,
+    "np.ndarray": np.ndarray,
+    "float": (int, float, np.number),
+    "int": (int, np.integer),
+}
 SPARSE = {found.__name__: found for found in (sp.csr_array, sp.csr_matrix)}
 
 

@@ -10,7 +10,7 @@ NUMERICAL := $(foreach room,kernels gram eigen features decomposition preimages 
 # Extra arguments go through: make test ARGS="-k kernels"
 ARGS ?=
 
-.PHONY: demo test test-slow test-machines test-other lint format bench campaign lock clean
+.PHONY: demo test test-slow test-machines test-other lint format bench campaign docs lock clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -48,11 +48,16 @@ bench: $(READY)
 campaign: $(READY)
 	@nice -n 10 $(BIN)/python benchmarks/campaign $(ARGS)
 
+# The site, with every warning an error; examples that have not changed are not run again.
+docs: $(READY)
+	@MPLBACKEND=Agg OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 # The lock holds versions and hashes for every platform and no address, so that any index can serve it.
 lock:
 	@test -x build/lock/bin/uv || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install -qq uv; }
 	@build/lock/bin/uv pip compile --quiet --universal --no-header --generate-hashes --no-emit-index-url \
-		--python-version 3.11 --extra dev $(ARGS) pyproject.toml --output-file requirements.lock
+		--python-version 3.11 --extra all --group dev $(ARGS) pyproject.toml --output-file requirements.lock
 	@! grep -n '://' requirements.lock
 
 $(READY): pyproject.toml papers/pyproject.toml requirements.lock
@@ -64,5 +69,5 @@ $(READY): pyproject.toml papers/pyproject.toml requirements.lock
 	@touch $@
 
 clean:
-	@rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) build dist demo docs/_build docs/gallery docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

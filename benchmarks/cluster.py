@@ -3,8 +3,8 @@
     python benchmarks/cluster.py [--only speedup graph model] [--rows 2000000] [--landmarks 1000] [--json FILE]
 
 ``speedup`` fits the same rows with one worker of one thread and with two; ``graph`` measures what is sent to the
-scheduler for 1000 chunks; ``model`` fits the constants of docs/scale.md by non-negative least squares to several sizes
-and predicts one that was left out. Rows are made on the workers, chunk by chunk.
+scheduler for 1000 chunks; ``model`` fits the constants of docs/guides/scale.md by non-negative least squares to several
+sizes and predicts one that was left out. Rows are made on the workers, chunk by chunk.
 """
 
 import argparse

@@ -85,9 +85,11 @@ def with_clean_examples(digits):
     table = search(digits, noisy)
     for name, method, kind in OURS:
         params = next(c.params for c in table if isinstance(c.params["preimage"], kind))
-        yield kernel_pca(name, method, digits, params["kernel__length_scale"], params["n_components"])
+        yield kernel_pca(
+            name, method, digits.train, digits.noisy, params["kernel__length_scale"], params["n_components"]
+        )
     learned, median = Learned(noise=GaussianNoise(SIGMA), n_landmarks=700), scales.length_scale(digits.train, "median")
-    yield kernel_pca("Learned, noise law given", learned, digits, median, 64)
+    yield kernel_pca("Learned, noise law given", learned, digits.train, digits.noisy, median, 64)
     model = Denoiser(examples="clean", noise=GaussianNoise(SIGMA), geometry=SHAPE, **QUICK, random_state=0)
     yield "Denoiser, noise law given", str(QUICK), lambda: model.fit(digits.train).transform(digits.noisy)
 

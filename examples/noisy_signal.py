@@ -1,15 +1,19 @@
-"""One long signal, denoised by kernel PCA of its windows.
+"""
+A heartbeat-like signal, denoised from itself
+=============================================
 
-python examples/noisy_signal.py [--picture FILE]
+Beats repeat. ``Denoiser`` learns from one noisy recording alone; kernel PCA of its windows does it by hand.
 """
 
-import argparse
+# %%
+# A pulse wave of a sharp, a negative and a soft peak, whose rate drifts.
 
+import matplotlib.pyplot as plt
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.signal import savgol_filter
 
-from preimage import Denoiser
+from preimage import Denoiser, plot
 from preimage.noise import GaussianNoise
 from preimage.selection import select
 from preimage.statistics.metrics import snr
@@ -17,35 +21,27 @@ from preimage.statistics.metrics import snr
 WINDOW, RATE = 48, 100  # samples, and samples per second
 
 
-def main(picture=None):
-    clean = pulse(20 * RATE, np.random.default_rng(0))
-    noisy = GaussianNoise(0.2)(clean, np.random.default_rng(1))
-
-    windows = sliding_window_view(noisy, WINDOW)
-    found = select(windows[::2], shape=(WINDOW,), random_state=0)
-    denoised = overlap(found.best.denoise(windows))
-
-    smooth = max((savgol_filter(noisy, width, 3) for width in range(5, 31, 2)), key=lambda wave: snr(clean, wave))
-    print(f"noisy                               {snr(clean, noisy):6.2f} dB")
-    print(f"Savitzky-Golay, its best width      {snr(clean, smooth):6.2f} dB")
-    alone = Denoiser(random_state=0).denoise_signal(noisy)  # without settings
-    print(f"Denoiser                            {snr(clean, alone):6.2f} dB")
-    print(f"kernel PCA of windows               {snr(clean, denoised):6.2f} dB")
-    print(f"noise level found                   {found.noise.sigma:6.3f}")
-    if picture:
-        draw({"noisy": noisy, "kernel PCA": denoised, "clean": clean}, picture)
-
-
 def pulse(n_samples, rng):
-    """A pulse wave of a sharp, a negative and a soft peak; its rate drifts."""
     rate = 1.1 + 0.15 * np.sin(np.arange(n_samples) / 500) + 0.05 * rng.standard_normal(n_samples)
     turn = np.angle(np.exp(2j * np.pi * np.cumsum(rate) / RATE))
     peaks = [(1.0, 0.0, 0.12), (-0.25, 0.4, 0.15), (0.35, 1.6, 0.45)]
     return sum(height * np.exp(-0.5 * ((turn - place) / width) ** 2) for height, place, width in peaks)
 
 
+clean = pulse(20 * RATE, np.random.default_rng(0))
+noisy = GaussianNoise(0.2)(clean, np.random.default_rng(1))
+
+# %%
+# ``Denoiser`` needs no settings.
+
+alone = Denoiser(random_state=0).denoise_signal(noisy)
+
+# %%
+# By hand: windows of the signal are rows; ``select`` chooses kernel PCA's settings without the clean signal; every
+# sample is the mean over all windows that hold it.
+
+
 def overlap(windows):
-    """Each sample is the mean over all windows that hold it."""
     length = len(windows) + WINDOW - 1
     sums, counts = np.zeros(length), np.zeros(length)
     for offset in range(WINDOW):
@@ -54,17 +50,21 @@ def overlap(windows):
     return sums / counts
 
 
-def draw(waves, path):
-    from matplotlib.figure import Figure
+windows = sliding_window_view(noisy, WINDOW)
+found = select(windows[::2], shape=(WINDOW,), random_state=0)
+denoised = overlap(found.best.denoise(windows))
 
-    from preimage import plot
+# %%
+# A Savitzky-Golay filter gets the width that is best on the clean signal.
 
-    figure = Figure((8, 2.6), layout="constrained")
-    plot.signals({name: wave[: 6 * RATE] for name, wave in waves.items()}, figure.subplots(), rate=RATE)
-    figure.savefig(path, dpi=120)
+smooth = max((savgol_filter(noisy, width, 3) for width in range(5, 31, 2)), key=lambda wave: snr(clean, wave))
+print(f"noisy                               {snr(clean, noisy):6.2f} dB")
+print(f"Savitzky-Golay, its best width      {snr(clean, smooth):6.2f} dB")
+print(f"Denoiser                            {snr(clean, alone):6.2f} dB")
+print(f"kernel PCA of windows               {snr(clean, denoised):6.2f} dB")
+print(f"noise level found                   {found.noise.sigma:6.3f}")
 
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--picture", metavar="FILE", help="draw the first seconds")
-    main(parser.parse_args().picture)
+figure, ax = plt.subplots(figsize=(8, 2.6), layout="constrained")
+waves = {"noisy": noisy, "Denoiser": alone, "clean": clean}
+plot.signals({name: wave[: 6 * RATE] for name, wave in waves.items()}, ax, rate=RATE)
+plt.show()

@@ -1,14 +1,16 @@
-"""Images of classes that a network was never shown, told from its embedding, at a stated false-alarm rate.
+"""
+Unknown classes in a network's embedding
+========================================
 
 A small network learns seven of the ten digits. The activations of its hidden layer, brought to unit length, are the
-embedding; kernel PCA of them with a Gaussian kernel on landmarks says how far an image lies from what the network
-knows (the recipe of Fang et al. 2024, "Kernel PCA for out-of-distribution detection").
-
-python examples/novel_embeddings.py
+embedding. Kernel PCA of the embedding, with a Gaussian kernel on landmarks, says how far an image lies from what the
+network knows, at a stated false-alarm rate (the recipe of Fang et al. 2024, "Kernel PCA for out-of-distribution
+detection").
 """
 
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import ConvergenceWarning
@@ -22,19 +24,6 @@ from preimage.datasets import load_digits
 
 UNKNOWN = ((7, 8, 9), (0, 1, 2), (3, 4, 5))  # classes that the network is not shown, in three trials
 ALPHA = 0.05
-
-
-def main():
-    areas, rates = {}, []
-    for unknown in UNKNOWN:
-        train, held_out, new, odd = embedded(unknown)
-        scores, alarms = novelties(train, held_out, new)
-        rates.append(alarms[~odd].mean())
-        for name, score in scores.items():
-            areas.setdefault(name, []).append(roc_auc_score(odd, score))
-    for name, found in areas.items():
-        print(f"{name:24} mean area under the curve {np.mean(found):.4f}, worst trial {np.min(found):.4f}")
-    print(f"false alarms stated {100 * ALPHA:.1f} %, measured {100 * np.mean(rates):.1f} %")
 
 
 def embedded(unknown):
@@ -68,5 +57,28 @@ def novelties(train, held_out, new):
     return scores, monitor.predict(new) == -1
 
 
-if __name__ == "__main__":
-    main()
+# %%
+# Three trials, each with three digits that the network has not seen.
+
+areas, rates = {}, []
+for unknown in UNKNOWN:
+    train, held_out, new, odd = embedded(unknown)
+    scores, alarms = novelties(train, held_out, new)
+    rates.append(alarms[~odd].mean())
+    for name, score in scores.items():
+        areas.setdefault(name, []).append(roc_auc_score(odd, score))
+for name, found in areas.items():
+    print(f"{name:24} mean area under the curve {np.mean(found):.4f}, worst trial {np.min(found):.4f}")
+print(f"false alarms stated {100 * ALPHA:.1f} %, measured {100 * np.mean(rates):.1f} %")
+
+# %%
+# The novelty of the last trial.
+
+figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+novelty = scores["monitor, both"]
+bins = np.geomspace(novelty.min(), novelty.max(), 40)
+ax.hist([novelty[~odd], novelty[odd]], bins, stacked=True, label=["known digits", "unknown digits"])
+ax.axvline(1, color="black", linestyle="--", label="limit")
+ax.set(xscale="log", xlabel="novelty", ylabel="images")
+ax.legend()
+plt.show()

@@ -1,4 +1,4 @@
-"""Pages as a browser shows them, for the tests of the reports."""
+"""Pages as a browser shows them, for the tests of the reports and of the app."""
 
 import shutil
 from contextlib import contextmanager
@@ -31,6 +31,19 @@ class Seen:
 @contextmanager
 def chromium():
     """A function (path, width, scheme) → Seen; skips where there is no browser."""
+    with _launched() as browser:
+        yield lambda path, width, scheme="light": _look(browser, path, width, scheme)
+
+
+@contextmanager
+def chromium_of_app():
+    """A function (address, width, scheme) → a page of a running app, whose ``complaints`` and ``requests`` grow."""
+    with _launched() as browser:
+        yield lambda address, width=1280, scheme="light": _visit(browser, address, width, scheme)
+
+
+@contextmanager
+def _launched():
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     if CHROMIUM is None:
         pytest.skip("needs Chromium on the path")
@@ -39,7 +52,7 @@ def chromium():
             executable_path=CHROMIUM, args=["--no-sandbox", "--disable-background-networking"]
         )
         try:
-            yield lambda path, width, scheme="light": _look(browser, path, width, scheme)
+            yield browser
         finally:
             browser.close()
 
@@ -54,3 +67,16 @@ def _look(browser, path, width, scheme):
     seen = Seen(**page.evaluate(MEASURE), requests=requests, complaints=complaints)
     context.close()
     return seen
+
+
+def _visit(browser, address, width, scheme):
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    page.set_default_timeout(200_000)
+    page.complaints, page.requests = [], []
+    page.on("request", lambda request: page.requests.append(request.url))
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]")
+    return page

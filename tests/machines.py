@@ -64,13 +64,14 @@ def oldest_python() -> str:
     """A Python of its own, with the lower bounds of pyproject that decide about numbers."""
     import tomllib
 
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    deciding = [need for need in project["dependencies"] if re.match("numpy|scipy|scikit-learn", need)]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    deciding = [need for need in settings["project"]["dependencies"] if re.match("numpy|scipy|scikit-learn", need)]
+    tools = [need for need in settings["dependency-groups"]["dev"] if isinstance(need, str)]
     pinned = [need.replace(">=", "==") for need in deciding]
     python = ROOT / "build" / "oldest" / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", ROOT / "build" / "oldest"], check=True)
-    subprocess.run([python, "-m", "pip", "install", "-qq", "--editable", f"{ROOT}[dev]", *pinned], check=True)
+    subprocess.run([python, "-m", "pip", "install", "-qq", "--editable", f"{ROOT}[all]", *tools, *pinned], check=True)
     return str(python)
 
 

@@ -44,9 +44,11 @@ ROOMS = [
     "report",
     "demo",
     "cli",
+    "app",
 ]
 CORE = ROOMS[: ROOMS.index("datasets")]
 FRONT = {"matplotlib", "click", "rich", "jinja2", "dask", "distributed", "PIL", "pyarrow", "pandas", "preimage_papers"}
+FRONT |= {"fastapi", "uvicorn"}
 ENTRY_POINTS = {"__init__", "__main__"}
 
 

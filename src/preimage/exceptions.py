@@ -6,6 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+__all__ = [
+    "ClusterError",
+    "ConstantColumnWarning",
+    "ConvergenceWarning",
+    "DataFileError",
+    "DataFileWarning",
+    "FewRowsWarning",
+    "FewerComponentsWarning",
+    "IndefiniteKernelWarning",
+    "ModelFileError",
+    "NoiseLevelWarning",
+    "NothingFilteredWarning",
+    "NothingFoundWarning",
+    "PoorApproximationWarning",
+    "PreimageWarning",
+]
+
 PASSED_THROUGH = {"preimage", "sklearn", "joblib", "numpy", "contextlib"}  # packages whose lines a user did not write
 
 

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+__all__ = ["listen", "report"]
+
 Listener = Callable[[str, float, float | None], object]
 
 _listener: ContextVar[Listener | None] = ContextVar("preimage_progress", default=None)

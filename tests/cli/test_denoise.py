@@ -235,7 +235,7 @@ def test_an_interruption_leaves_neither_output_nor_page(output, tmp_path, monkey
 
 def test_the_commands_of_the_guide_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    guide = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guides" / "command_line.md").read_text(encoding="utf-8")
     for language, block in re.findall(r"^```(python|sh)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL):
         if language == "python":
             exec(block, {})

@@ -293,13 +293,11 @@ def test_the_data_home_serves_alone(folders, monkeypatch):
     assert datasets.load_mitbih().X[0, 0] == 1
 
 
-def test_a_data_home_that_cannot_be_made_is_passed_over(folders, monkeypatch):
-    def get_data_home():
-        raise PermissionError("read-only")
-
-    monkeypatch.setattr(sklearn.datasets, "get_data_home", get_data_home)
+def test_a_data_home_that_is_not_there_is_passed_over_and_not_made(folders, monkeypatch, tmp_path):
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(DatasetNotFound, match="PREIMAGE_DATA"):
         datasets.load_mitbih()
+    assert not datasets.is_present("mitbih_100_beats.npz") and not (tmp_path / "nowhere").exists()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from preimage import __version__
 # Where each command lives, and what it is for; the help of the group needs no more than this.
 COMMANDS = {
     "demo": ("preimage.cli.demo", "Denoise handwritten digits by a few methods, with a report."),
+    "app": ("preimage.app.command", "Explore, denoise and compare in the browser."),
     "denoise": ("preimage.cli.denoise", "Remove noise from rows, images, one image or one signal."),
     "fit": ("preimage.cli.fit", "Kernel PCA of the rows of a file, kept in a model file."),
     "transform": ("preimage.cli.transform", "Codes of rows by a model."),

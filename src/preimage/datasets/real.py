@@ -190,14 +190,18 @@ class _Source:
         )
 
 
+def is_present(file: str) -> bool:
+    """Whether a data file lies in one of the folders that loaders search, so that nothing need be downloaded."""
+    return any((folder / file).is_file() for folder in _folders())
+
+
 def _folders() -> Iterator[Path]:
     """Folders that may hold data files, in the order of search."""
     if own := os.environ.get("PREIMAGE_DATA"):
         yield Path(own).expanduser()
-    from sklearn.datasets import get_data_home
-
-    with suppress(OSError):  # the data home is created when asked for, which a read-only home forbids
-        yield Path(get_data_home())
+    # As sklearn.datasets.get_data_home() has it, which would also import scikit-learn and make the folder.
+    with suppress(RuntimeError):  # there is no home
+        yield Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser()
 
 
 def _read(path: Path, names: Iterable[str]) -> dict[str, Array]:

@@ -133,7 +133,7 @@ def s_curve(n_samples: int = 2000, *, noise: float = 0.25, random_state: RandomS
 
 
 def half_circle_distance(X: ArrayLike) -> Array:
-    """Distance of each row to the clean curve of `half_circle`: |‖x‖ − 1| above the axis, else to the nearer end."""
+    """Distance of each row to the clean curve of `half_circle`: ``|‖x‖ − 1|`` above the axis, else to the near end."""
     X = np.asarray(X)
     to_end = np.hypot(np.abs(X[:, 0]) - 1, X[:, 1])
     return np.where(X[:, 1] >= 0, np.abs(np.hypot(X[:, 0], X[:, 1]) - 1), to_end)
@@ -142,7 +142,7 @@ def half_circle_distance(X: ArrayLike) -> Array:
 def square_distance(X: ArrayLike) -> Array:
     """Distance of each row to the clean curve of `square`.
 
-    With q = |x| − 1 taken entrywise: ‖max(q, 0)‖ outside, −max(q₁, q₂) inside.
+    With ``q = |x| − 1`` taken entrywise: ‖max(q, 0)‖ outside, −max(q₁, q₂) inside.
     """
     q = np.abs(np.asarray(X)) - 1
     outside = np.hypot(*np.maximum(q, 0).T)

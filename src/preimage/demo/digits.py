@@ -99,8 +99,8 @@ def _with_clean_examples(digits: NoisyDigits) -> list[Attempt]:
         ("noisy input", "", lambda: digits.noisy),
         linear_pca(digits.train, digits.noisy, 12),
         scikit_pca(digits.train, digits.noisy, 64, 0.3, 0.1),
-        kernel_pca("fixed point (Mika et al. 1998)", FixedPoint(), digits, 1.53, 256),
-        kernel_pca("distances (Kwok & Tsang 2003)", Distance(), digits, 2.16, 128),
+        kernel_pca("fixed point (Mika et al. 1998)", FixedPoint(), digits.train, digits.noisy, 1.53, 256),
+        kernel_pca("distances (Kwok & Tsang 2003)", Distance(), digits.train, digits.noisy, 2.16, 128),
         ("Denoiser, noise law given", settings, lambda: model.fit(digits.train).transform(digits.noisy)),
     ]
 
@@ -133,11 +133,13 @@ def scikit_pca(train: np.ndarray, noisy: np.ndarray, n_components: int, factor: 
     return "scikit-learn KernelPCA", settings, lambda: _reconstructed(model.fit(train), noisy)
 
 
-def kernel_pca(name: str, method: Any, digits: NoisyDigits, length_scale: float, n_components: int) -> Attempt:
-    """Kernel PCA of the clean digits with a Gaussian kernel and this pre-image method."""
+def kernel_pca(
+    name: str, method: Any, train: np.ndarray, noisy: np.ndarray, length_scale: float, n_components: int
+) -> Attempt:
+    """Kernel PCA of the training rows with a Gaussian kernel and this pre-image method."""
     model = KernelPCA(n_components, kernel=Gaussian(length_scale), preimage=method, random_state=0)
     settings = f"ℓ = {length_scale:.2f}, {n_components} components"
-    return name, settings, lambda: model.fit(digits.train).denoise(digits.noisy)
+    return name, settings, lambda: model.fit(train).denoise(noisy)
 
 
 def _reconstructed(model, rows: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ imports it, and estimators come here only through :func:`preimage.estimators.con
 * what a fitted model computes from rows is a lazy Dask array;
 * an exact fit keeps the kernel matrix on the workers, in row chunks.
 
-See docs/scale.md.
+See docs/guides/scale.md.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
       5000 rows in float64 its tolerance is 1e-10: a few more passes cost little there, and codes agree with LAPACK's
       to nine digits.
 
-    Measured on two cores (Gaussian kernel on MNIST, docs/benchmarks.md): up to 1000 rows the choice matters little for
-    few pairs; from about a twentieth of the pairs on, LAPACK is faster.
+    Measured on two cores (Gaussian kernel on MNIST, docs/results/benchmarks.md): up to 1000 rows the choice matters
+    little for few pairs; from about a twentieth of the pairs on, LAPACK is faster.
     """
     if n <= 500 or (k > n // 20 and choose_storage("auto", n, dtype, square=True) == "memory"):
         return Dense()

@@ -1,0 +1,53 @@
+"""
+Walking through the code plane
+==============================
+
+Two components of kernel PCA make a plane. ``inverse_transform`` says what each of its points looks like.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from preimage import KernelPCA, plot
+from preimage.datasets import load_digits
+
+digits = load_digits()
+few = np.isin(digits.y, (0, 1, 4, 7))
+X, y = digits.X[few], digits.y[few]
+kpca = KernelPCA(2).fit(X)
+codes = kpca.transform(X)
+
+# %%
+# The codes of the training digits.
+
+figure, ax = plt.subplots(figsize=(5, 4.4), layout="constrained")
+plot.codes(codes, y, ax)
+plt.show()
+
+# %%
+# A lattice over the plane, decoded. Between the clusters one digit turns into another.
+
+low, high = codes.min(axis=0), codes.max(axis=0)
+side = 14
+across, up = np.meshgrid(np.linspace(low[0], high[0], side), np.linspace(high[1], low[1], side))
+pictures = kpca.inverse_transform(np.column_stack([across.ravel(), up.ravel()]))
+mosaic = pictures.reshape(side, side, 8, 8).swapaxes(1, 2).reshape(8 * side, 8 * side)
+figure, ax = plt.subplots(figsize=(6, 6), layout="constrained")
+ax.imshow(mosaic, cmap="gray_r", vmin=0, vmax=1)
+ax.set_axis_off()
+plt.show()
+
+# %%
+# A walk from a zero to a one.
+
+start, end = codes[y == 0][0], codes[y == 1][0]
+steps = np.linspace(0, 1, 10)[:, None]
+walk = kpca.inverse_transform((1 - steps) * start + steps * end)
+plot.images({"from 0 to 1": walk}, (8, 8), n_images=10, cmap="gray_r")
+plt.show()
+
+# %%
+# Decoding the code of a training digit gives the digit back, as far as two numbers can hold it.
+
+error = np.mean((kpca.inverse_transform(codes) - X) ** 2)
+print(f"share of the variance that two components keep: {1 - error / X.var(axis=0).mean():.2f}")

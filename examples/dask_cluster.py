@@ -1,0 +1,32 @@
+"""
+The same on a Dask cluster
+==========================
+
+A Dask array takes the place of the matrix. The numbers are those of one machine.
+"""
+
+import dask.array as da
+import matplotlib.pyplot as plt
+import numpy as np
+
+from preimage import KernelPCA, plot
+from preimage.datasets import s_curve
+from preimage.kernels import Gaussian
+
+rows = s_curve(40_000, random_state=0).X
+chunked = da.from_array(rows, chunks=(5_000, 3))
+
+# %%
+# Here threads of this machine do the work. With ``dask.distributed.Client(address)`` a cluster does.
+
+remote = KernelPCA(4, kernel=Gaussian(1.0), approximation=200, random_state=0).fit(chunked)
+codes = remote.transform(chunked)  # lazy, chunk by chunk
+print(f"codes: {codes.shape} in {codes.npartitions} chunks")
+
+local = KernelPCA(4, kernel=Gaussian(1.0), approximation=200, random_state=0).fit(rows)
+apart = np.abs(remote.explained_variance_ratio_ - local.explained_variance_ratio_).max()
+print(f"explained variance, cluster against one machine: at most {100 * apart:.2f} points apart")
+
+figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
+plot.codes(codes[::20].compute(), ax=ax)
+plt.show()

@@ -1,0 +1,39 @@
+"""
+What a component looks like
+===========================
+
+An axis of kernel PCA is a vector of feature space. Its pre-images show what changes along it.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from preimage import KernelPCA, plot
+from preimage.datasets import load_digits, three_clusters
+from preimage.kernels import Gaussian
+
+# %%
+# Components of two-dimensional data are functions of the plane. The first two tell the clusters apart, the next ones
+# split each of them.
+
+X = three_clusters(random_state=0).X
+kpca = KernelPCA(6, kernel=Gaussian(0.22)).fit(X)
+plot.components(kpca, n_components=6)
+plt.show()
+
+# %%
+# Components of digits: what lies two standard deviations along each axis, to both sides of the mean.
+
+digits = load_digits()
+twos = KernelPCA(8).fit(digits.X[digits.y == 2])
+plot.eigenvectors(twos, (8, 8), n_components=8)
+plt.show()
+
+# %%
+# How much of the variance each component holds.
+
+share = np.cumsum(twos.explained_variance_ratio_)
+print(f"eight components of the digit 2 hold {share[-1]:.0%} of its variance")
+figure, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
+plot.scree(twos, ax)
+plt.show()

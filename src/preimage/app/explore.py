@@ -1,0 +1,201 @@
+"""Explore: the codes of a dataset, and what a code stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preimage import KernelPCA, load, progress
+from preimage.app import limits
+from preimage.app.catalogue import KERNELS
+from preimage.app.limits import Refused
+from preimage.app.sources import Dataset, is_model, read_dataset
+from preimage.exceptions import ConvergenceWarning, silenced
+from preimage.kernels import Kernel, as_kernel
+from preimage.kernels.geometry import squared_distances
+from preimage.kernels.scales import resolve, spread_rows
+from preimage.preimages import Learned, as_preimage_method
+
+EXACT, LANDMARKS = 3000, 600  # the most rows of an exact model, and the landmarks of another
+QUICK = Learned(n_landmarks=500)  # a regression that is ready within seconds
+REFERENCES = 2000  # rows to which the distance of a decoded point is measured
+PICTURED = 8  # components that are shown by pictures or contours
+DEVIATIONS = 2.0  # of a component, at which its picture is taken
+GRID = 96  # points of a side of a map of contours
+
+
+@dataclass(frozen=True, eq=False)
+class Explorer:
+    """A fitted model that decodes, in the units of the data.
+
+    Attributes
+    ----------
+    model : KernelPCA
+        Of the rows, whose columns were centred and divided by ``spread`` before.
+    data : Dataset
+    center, spread : arrays of shape (d,)
+    references : array of shape (rows, d)
+        Some rows of the data, in the units of the model.
+    spacing : float
+        The median distance of one of these rows to its nearest other row.
+    """
+
+    model: KernelPCA
+    data: Dataset
+    center: np.ndarray
+    spread: np.ndarray
+    references: np.ndarray
+    spacing: float
+    questions = ("decode", "row")
+
+    @classmethod
+    def of(cls, model: KernelPCA, data: Dataset, center: np.ndarray, spread: np.ndarray) -> Explorer:
+        """With the spacing of the rows measured."""
+        some = (spread_rows(data.X, REFERENCES) - center) / spread
+        between = squared_distances(some, some)
+        np.fill_diagonal(between, np.inf)
+        spacing = float(np.sqrt(np.median(between.min(axis=1))))
+        return cls(model, data, center, spread, some, spacing or float(np.std(some)) or 1.0)
+
+    def decode(self, codes: Sequence[Sequence[float]]) -> bytes:
+        """Points for codes: for each, d numbers and the distance to the nearest row in units of ``spacing``."""
+        points, distances = self.points(_checked_codes(codes, self.model.n_components_))
+        return np.column_stack([points, distances]).astype("<f4").tobytes()
+
+    def row(self, number: int) -> bytes:
+        """One row of the data."""
+        if not 0 <= int(number) < len(self.data.X):
+            raise Refused(404, f"There is no row {number}.")
+        return self.data.X[int(number)].astype("<f4").tobytes()
+
+    def points(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Decoded points and their distances."""
+        with silenced(ConvergenceWarning):
+            found = np.asarray(self.model.inverse_transform(codes), dtype=float)
+        distances = np.sqrt(squared_distances(found, self.references).min(axis=1)) / self.spacing
+        return found * self.spread + self.center, distances
+
+    def codes(self) -> np.ndarray:
+        """Codes of all rows of the data."""
+        return np.asarray(self.model.transform((self.data.X - self.center) / self.spread), dtype=float)
+
+
+def explore(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Explorer]:
+    """Fit or load a model; ``codes.f32`` and the like hold what the page draws."""
+    progress.report("reading", 0)
+    explorer = _loaded(request) if is_model(Path(request.get("path") or "")) else _fitted(request)
+    progress.report("codes", 0)
+    codes = explorer.codes()
+    progress.report("decoder", 0)
+    deviations = codes.std(axis=0)
+    pictured = _component_pictures(explorer, deviations)
+    for name, array in {"codes": codes, **pictured}.items():
+        array.astype("<f4").tofile(folder / f"{name}.f32")
+    labels = explorer.data.labels
+    if labels is not None:
+        labels.astype(np.uint8).tofile(folder / "labels.u8")
+    model = explorer.model
+    return {
+        "answers": True,
+        "data": explorer.data.told(),
+        "components": model.n_components_,
+        "shares": [float(share) for share in model.explained_variance_ratio_],
+        "deviations": [float(deviation) for deviation in deviations],
+        "kernel": re.sub(r"\d+\.\d+", lambda found: f"{float(found[0]):.4g}", repr(model.kernel_)),
+        "classes": None if labels is None else int(labels.max()) + 1,
+        "files": list(pictured),
+        "pictured": min(PICTURED, model.n_components_),
+        "grid": _window(explorer.data) if "contours" in pictured else None,
+    }, explorer
+
+
+def _component_pictures(explorer: Explorer, deviations: np.ndarray) -> dict[str, np.ndarray]:
+    """Maps of the components of the plane, else points at ± two standard deviations along the axes."""
+    count = min(PICTURED, explorer.model.n_components_)
+    if explorer.data.kind == "plane":
+        window = _window(explorer.data)
+        x, y = np.meshgrid(*(np.linspace(low, high, GRID) for low, high in (window["x"], window["y"])))
+        values = explorer.model.transform((np.column_stack([x.ravel(), y.ravel()]) - explorer.center) / explorer.spread)
+        return {"contours": np.asarray(values)[:, :count].T, "points": explorer.data.X}
+    steps = DEVIATIONS * np.diag(deviations)[:count]
+    return {"axes": explorer.points(np.concatenate([steps, -steps]))[0]}
+
+
+def _window(data: Dataset) -> dict[str, Any]:
+    """A part of the plane somewhat larger than the data."""
+    low, high = data.X.min(axis=0), data.X.max(axis=0)
+    margin = 0.15 * float((high - low).max() or 1.0)
+    (left, bottom), (right, top) = low - margin, high + margin
+    return {"x": [float(left), float(right)], "y": [float(bottom), float(top)], "side": GRID}
+
+
+def _fitted(request: dict[str, Any]) -> Explorer:
+    data = _shaped(read_dataset(request), request.get("shape"))
+    center, spread = _units(data)
+    X = (data.X - center) / spread
+    progress.report("fitting", 0)
+    method = request.get("method", "learned")
+    model = KernelPCA(
+        min(int(request.get("components", 8)), len(X) - 1),
+        kernel=_scaled_kernel(str(request.get("kernel", "gaussian")), float(request.get("scale", 1.0)), X),
+        approximation=LANDMARKS if len(X) > EXACT else None,
+        preimage=QUICK if method == "learned" else as_preimage_method(method),
+        random_state=0,
+    ).fit(X)
+    return Explorer.of(model, data, center, spread)
+
+
+def _loaded(request: dict[str, Any]) -> Explorer:
+    model = load(request["path"])
+    if not isinstance(model, KernelPCA) or not hasattr(model, "decomposition_"):
+        raise Refused(400, f"{request['name']} holds no fitted KernelPCA: only these can be explored.")
+    inputs = model.decomposition_.inputs
+    if not isinstance(inputs, np.ndarray) or inputs.ndim != 2 or inputs.size > limits.NUMBERS:
+        raise Refused(400, f"{request['name']} holds no rows that can be drawn.")
+    data = _shaped(Dataset(np.asarray(inputs, dtype=float), str(request["name"])), request.get("shape"))
+    d = data.X.shape[1]
+    return Explorer.of(model, data, np.zeros(d), np.ones(d))
+
+
+def _units(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """What is subtracted from the columns, and what they are divided by: those of a table have units of their own."""
+    d = data.X.shape[1]
+    if data.kind != "row" or not data.columns:
+        return np.zeros(d), np.ones(d)
+    deviations = data.X.std(axis=0)
+    return data.X.mean(axis=0), np.where(deviations > 0, deviations, 1.0)
+
+
+def _scaled_kernel(name: str, factor: float, X: np.ndarray) -> Kernel:
+    """A kernel whose length scale is ``factor`` times that of the median rule; γ is divided by the factor."""
+    if name not in KERNELS or not 0 < factor < 1e6:
+        raise Refused(400, f"The kernels are {', '.join(KERNELS)}, with a positive scale.")
+    kernel = resolve(as_kernel(name), X)
+    settings = {item.name: getattr(kernel, item.name) for item in fields(kernel)}  # type: ignore[arg-type]
+    if "length_scale" in settings:
+        return replace(kernel, length_scale=factor * settings["length_scale"])  # type: ignore[type-var]
+    return replace(kernel, gamma=settings["gamma"] / factor) if "gamma" in settings else kernel  # type: ignore[type-var]
+
+
+def _shaped(data: Dataset, shape: Sequence[int] | None) -> Dataset:
+    if not shape:
+        return data
+    if int(np.prod(shape)) != data.X.shape[1]:
+        words = " × ".join(map(str, shape))
+        raise Refused(400, f"Rows of {data.X.shape[1]} numbers are no pictures of {words} points.")
+    return replace(data, shape=tuple(shape))
+
+
+def _checked_codes(codes: Sequence[Sequence[float]], q: int) -> np.ndarray:
+    try:
+        found = np.asarray(codes, dtype=float)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 2 or found.shape[1] != q or len(found) > limits.CODES or not np.isfinite(found).all():
+        raise Refused(400, f"Codes are at most {limits.CODES} rows of {q} finite numbers.")
+    return found

@@ -1,0 +1,152 @@
+"""Datasets of the app: those that come with the library, and files of users, all as rows of numbers."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preimage import datasets, io
+from preimage.app import limits
+from preimage.app.catalogue import PROVIDED
+from preimage.app.limits import Refused
+from preimage.io import Data
+from preimage.io.models.archive import HEADER
+
+SEED = 0
+ARCHIVES = (".npz", ".xlsx")  # formats that are zip files
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A dataset.
+
+    Attributes
+    ----------
+    X : array of shape (rows, d)
+    name : str
+    labels : array of int or None
+        A class of every row, by which pages colour it.
+    label : str
+        What a class is.
+    shape : tuple of int or None
+        What a row is: an image of this shape, (length,) a signal, None a list of numbers.
+    columns : tuple of str
+        Names of the columns of a table.
+    """
+
+    X: np.ndarray
+    name: str
+    labels: np.ndarray | None = None
+    label: str = ""
+    shape: tuple[int, ...] | None = None
+    columns: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """What a page draws for a row: "image", "signal", "plane" for two numbers, or "row"."""
+        if self.shape is not None:
+            return "image" if len(self.shape) > 1 else "signal"
+        return "plane" if self.X.shape[1] == 2 else "row"
+
+    def told(self) -> dict[str, Any]:
+        """What the page is told."""
+        names = self.columns or tuple(f"x{number + 1}" for number in range(self.X.shape[1]))
+        return {
+            "name": self.name,
+            "rows": len(self.X),
+            "columns": self.X.shape[1],
+            "names": list(names[:1000]),
+            "label": self.label,
+            "kind": self.kind,
+            "shape": self.shape,
+            "low": float(self.X.min()),
+            "high": float(self.X.max()),
+        }
+
+
+def _digits() -> Dataset:
+    found = datasets.load_digits()
+    return Dataset(found.X, "digits", found.y, "digit", found.shape)
+
+
+def _usps() -> Dataset:
+    found = datasets.load_usps().train
+    return Dataset(np.asarray(found.X, dtype=float), "USPS digits", found.y, "digit", found.shape)
+
+
+def _heartbeats() -> Dataset:
+    X = np.asarray(datasets.load_mitbih().X, dtype=float)
+    return Dataset(X, "heartbeats", shape=(X.shape[1],))
+
+
+def _curve(name: str, made: Callable[..., datasets.Curve], count: int) -> Dataset:
+    found = made(count, random_state=SEED)
+    bands = np.digitize(found.position, np.quantile(found.position, np.arange(1, 8) / 8))
+    return Dataset(found.X, name, bands, "position")
+
+
+def _three_clusters() -> Dataset:
+    found = datasets.three_clusters(random_state=SEED)
+    return Dataset(found.X, "three clusters", found.labels, "cluster")
+
+
+def _eleven_gaussians() -> Dataset:
+    found = datasets.eleven_gaussians(random_state=SEED).train
+    return Dataset(found.X, "eleven Gaussians", found.labels, "cluster")
+
+
+LOADERS: dict[str, Callable[[], Dataset]] = {
+    "digits": _digits,
+    "usps": _usps,
+    "heartbeats": _heartbeats,
+    "half_circle": lambda: _curve("half circle", datasets.half_circle, 400),
+    "square": lambda: _curve("square", datasets.square, 600),
+    "three_clusters": _three_clusters,
+    "parabola": lambda: _curve("parabola", datasets.parabola, 300),
+    "s_curve": lambda: _curve("S curve", datasets.s_curve, 2000),
+    "eleven_gaussians": _eleven_gaussians,
+}
+
+
+def read_dataset(request: dict[str, Any], *, gaps: bool = False) -> Dataset:
+    """The dataset that a request names: one of ours, or the file that the server has put into ``path``."""
+    if request.get("path"):
+        return _of_file(Path(request["path"]), str(request["name"]), gaps)
+    name = str(request.get("source"))
+    if name not in PROVIDED or not PROVIDED[name].present:
+        raise Refused(404, f"There is no dataset called {name!r:.60}.")
+    return LOADERS[name]()
+
+
+def _of_file(path: Path, name: str, gaps: bool) -> Dataset:
+    data = open_file(path, name)
+    n, d = data.shape
+    if n > limits.ROWS or n * d > limits.NUMBERS:
+        raise Refused(413, f"{name} has {n} rows of {d} numbers, more than the app takes: use the command line.")
+    if data.form.alone == "image" or n < 3:
+        raise Refused(400, f"{name} has {n} row{'s' * (n > 1)}: choose a table, an array or several pictures.")
+    X = np.asarray(data.whole(gaps=gaps), dtype=float)
+    return Dataset(X, name, shape=data.form.shape, columns=data.form.columns or ())
+
+
+def open_file(path: Path, name: str) -> Data:
+    """The rows of a file; archives that unfold to more than the app takes are refused before they are read."""
+    if path.suffix.lower() in ARCHIVES and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as file:
+            size = sum(member.file_size for member in file.infolist())
+        if size > 8 * limits.NUMBERS:
+            raise Refused(413, f"{name} unfolds to {size // limits.MEBIBYTE} MB, more than the app takes.")
+    return io.read(path)
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file is meant to be a model file."""
+    if path.suffix.lower() != ".npz" or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as file:
+        return HEADER in file.namelist()

@@ -9,7 +9,7 @@ learned on clean codes has seen no such codes. The noise-aware form is trained o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -95,13 +95,9 @@ class LearnedMap:
     weights: Array
     mean: Array
     ridge: float
-    left_out: Array  # what every row is missed by when it is predicted without itself, in the directions of a sketch
+    error: float  # leave-one-out mean squared error of an entry
     box: Box = OPEN  # where answers can be
-
-    @property
-    def error(self) -> float:
-        """The leave-one-out mean squared error of an entry."""
-        return float(np.mean(np.square(self.left_out)))
+    left_out: Array = field(default_factory=lambda: np.empty((0, 0)))  # leave-one-out residuals, one per row
 
     def __call__(self, targets: Any, starts: Array | None = None) -> Preimages:
         points = self.values(targets.codes)
@@ -146,7 +142,9 @@ def fit_regression(
     best = _best_ridge(lambda ridge: float(np.mean(np.square(left_out(ridge))))) if isinstance(ridge, str) else ridge
     moments = _centred_moments(rotated, targets, mean)
     weights = root @ (axes @ (moments / (values + best * unit)[:, None]))
-    return LearnedMap(kernel, landmarks, np.ascontiguousarray(weights), mean, best, left_out(best))
+    missed = left_out(best)
+    error = float(np.mean(np.square(missed)))
+    return LearnedMap(kernel, landmarks, np.ascontiguousarray(weights), mean, best, error, left_out=missed)
 
 
 def sketch(targets: Rows, mean: Array) -> Array:

@@ -45,6 +45,7 @@ RENAMED = {
     "decomposition.Decomposition": "decomposition.Expanded",
     "denoising.Wiener": "denoising.LinearFilter",
     "invertible.Decoder": "invertible.AnchoredDecoder",
+    "preimages._LearnedMap": "preimages.LearnedMap",
     "reduced.Selection": "reduced.Selected",
 }
 

@@ -22,7 +22,7 @@ from preimage.kernels import Gaussian
 from preimage.noise import GaussianNoise
 
 SOURCE = str(Path(preimage.__file__).parent) + "/"
-SERVICES = {"exceptions", "progress", "caching", "gram/threads", "gram/memory"}  # rooms and modules
+SERVICES = {"exceptions", "progress", "caching", "tensors", "gram/threads", "gram/memory"}  # rooms and modules
 RUNNERS = {"map_rows"}  # functions that run a function of their caller
 
 

@@ -48,7 +48,7 @@ alone = denoiser.fit_transform(noisy_only)[: len(noisy)]
 print(f"noisy input            {np.mean(snr(clean, noisy)):6.2f} dB")
 print(f"linear PCA             {np.mean(snr(clean, linear)):6.2f} dB")
 print(f"kernel PCA             {np.mean(snr(clean, denoised)):6.2f} dB")
-print(f"kernel PCA, distances  {np.mean(snr(clean, by_distance)):6.2f} dB")
+print(f"by distances           {np.mean(snr(clean, by_distance)):6.2f} dB")
 print(f"noisy digits only      {np.mean(snr(clean, alone)):6.2f} dB")
 print(f"noise level found      {denoiser.noise_.sigma:6.3f}")
 

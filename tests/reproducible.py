@@ -6,6 +6,7 @@ import numpy as np
 
 from preimage import Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor
 from preimage.eigen import BlockKrylov
+from preimage.exceptions import NoiseLevelWarning, silenced
 from preimage.features import Nystrom
 from preimage.features.fourier import RandomFourier
 from preimage.kernels import Gaussian
@@ -44,7 +45,8 @@ def numbers() -> dict[str, np.ndarray]:
     found["monitor scores"] = Monitor("linear", random_state=0).fit(X).score_samples(new)
     waves = np.sin(np.linspace(0, 3, 12) * np.arange(1, 5)[np.arange(120) % 4][:, None])
     noisy = waves + 0.2 * np.random.default_rng(2).standard_normal(waves.shape)
-    found["denoiser rows"] = Denoiser(random_state=0).fit_transform(noisy)
+    with silenced(NoiseLevelWarning):
+        found["denoiser rows"] = Denoiser(random_state=0).fit_transform(noisy)
     return found
 
 

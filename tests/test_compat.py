@@ -111,7 +111,8 @@ def test_no_check_is_left_out():
 
 def test_the_interface_is_scikit_learns():
     for name in ("__init__", "fit", "transform", "fit_transform", "inverse_transform"):
-        assert inspect.signature(getattr(compat.KernelPCA, name)) == inspect.signature(getattr(Original, name))
+        ours, theirs = (inspect.signature(getattr(kind, name)).parameters for kind in (compat.KernelPCA, Original))
+        assert [str(p.replace(annotation=p.empty)) for p in ours.values()] == list(map(str, theirs.values()))
     theirs, ours = Original._parameter_constraints, compat.KernelPCA._parameter_constraints
     ours, theirs = ({name: [in_order(str(c)) for c in known[name]] for name in known} for known in (ours, theirs))
     assert ours == theirs

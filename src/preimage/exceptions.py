@@ -23,7 +23,8 @@ __all__ = [
     "PreimageWarning",
 ]
 
-PASSED_THROUGH = {"preimage", "sklearn", "joblib", "numpy", "contextlib"}  # packages whose lines a user did not write
+# Packages whose lines a user did not write.
+PASSED_THROUGH = {"preimage", "sklearn", "joblib", "numpy", "contextlib", "functools"}
 
 
 _SILENCED: ContextVar[tuple[type[Warning], ...]] = ContextVar("silenced", default=())

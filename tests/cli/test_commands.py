@@ -381,7 +381,11 @@ def test_numbers_of_components_that_cannot_be_are_sentences(tmp_path):
 def test_an_interruption_in_the_midst_of_the_work_leaves_the_folder_as_it_was(
     verb, inner, output, model, tmp_path, monkeypatch
 ):
-    def interrupted(self, *arguments):
+    method = getattr(KernelPCA, inner)
+
+    def interrupted(self, X, *arguments):
+        if len(X) == 1:  # a model is tried on one row when it is loaded
+            return method(self, X, *arguments)
         assert len(os.listdir(tmp_path)) == 4  # the unfinished file is there
         raise KeyboardInterrupt
 
@@ -397,7 +401,11 @@ def test_an_interruption_in_the_midst_of_the_work_leaves_the_folder_as_it_was(
 
 
 def test_unexpected_errors_are_one_line_and_a_traceback_only_with_debug(model, tmp_path, monkeypatch):
+    transform = KernelPCA.transform
+
     def broken(self, X):
+        if len(X) == 1:  # a model is tried on one row when it is loaded
+            return transform(self, X)
         raise ZeroDivisionError("of\nour own making")
 
     put(tmp_path / "in.npy")

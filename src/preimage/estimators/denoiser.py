@@ -287,7 +287,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         """The noise of a table: one σ per column unless there are clean examples, for which any law will do."""
         if self.examples == "noisy" and isinstance(self.noise, str) and self.noise == "auto":
             return ColumnNoise(tuple(column_noise(rows)))
-        if is_number(self.noise) or isinstance(self.noise, np.ndarray | list | tuple):
+        if isinstance(self.noise, np.ndarray | list | tuple):
             return ColumnNoise(tuple(given_noise(self.noise, d)))
         law: Any = self._law(rows[:, None], None)
         return ColumnNoise(tuple(given_noise(law.sigma, d))) if self.examples == "noisy" else law

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preimage import __version__, preimages
-from preimage.denoising import Stack
+from preimage.denoising import DenoisedTable, Stack
 from preimage.estimators import Decoder, Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor
 from preimage.estimators.inverse import prepared
 from preimage.exceptions import NotExpressible
@@ -136,7 +136,7 @@ def _rows_of_codes(model: Decoder, codes: Symbol, eps: float) -> Any:
 
 
 def _without_noise(model: Denoiser, X: Symbol, eps: float) -> Any:
-    if model.geometry is not None or not isinstance(model.stack_, Stack):
+    if model.geometry is not None or not isinstance(model.stack_, DenoisedTable | Stack):
         raise NotExpressible("a Denoiser of images or signals cannot be exported; one of rows (geometry=None) can.")
     return stages.denoise_rows(model, X, eps)
 

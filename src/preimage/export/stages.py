@@ -38,9 +38,10 @@ def _table(table: DenoisedTable, X: Any, eps: float) -> Any:
     """Columns in units of their own; what takes no part stays as it is."""
     units = table.units
     changed = units.used & np.array([column.cleaned for column in table.columns])
+    used, scale = units.used.astype(float), np.where(changed, units.scale, 0.0)
     largest = np.where(np.isfinite(units.reach), units.reach, np.finfo(np.float32).max)
-    inside = units.used * np.clip((X - units.offset) / units.scale, -largest, largest)
-    return X + changed * units.scale * (_stacked(table.stack, inside, eps) - inside)
+    inside = used * np.clip((X - units.offset) / units.scale, -largest, largest)
+    return X + scale * (_stacked(table.stack, inside, eps) - inside)
 
 
 def _stacked(stack: Stack, noisy: Any, eps: float) -> Any:

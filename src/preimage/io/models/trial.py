@@ -19,12 +19,14 @@ def check_usable(model: Any, arrays: Sequence[np.ndarray]) -> None:
     """Refuse a fitted model with matrices that are not finite, sizes beyond its arrays, or no answer to a row."""
     if not hasattr(model, "n_features_in_"):
         return
-    if not all(np.isfinite(array).all() for array in arrays if array.ndim == 2 and array.dtype.kind == "f"):
+    tags = get_tags(model).input_tags
+    matrices = [array for array in arrays if array.ndim == 2 and array.dtype.kind == "f"]
+    if not tags.allow_nan and not all(np.isfinite(matrix).all() for matrix in matrices):
         raise ModelFileError("one of its matrices holds numbers that are not finite.")
     largest = max((max(array.shape, default=1) for array in arrays), default=1)
     _check_size(model, "n_features_in_", max(largest, WIDEST))
     _check_size(model, "n_components_", largest)
-    if not get_tags(model).input_tags.pairwise:  # rows of a kernel matrix may need their own values beside them
+    if not tags.pairwise:  # rows of a kernel matrix may need their own values beside them
         _try(model, arrays)
 
 

@@ -18,7 +18,7 @@ demo: $(READY)
 
 # As many workers as cores, each with one thread of BLAS.
 test: $(READY)
-	@OMP_NUM_THREADS=1 $(PYTEST) -n auto $(ARGS)
+	@OMP_NUM_THREADS=1 $(PYTEST) -n auto --dist worksteal $(ARGS)
 
 test-slow: $(READY)
 	@$(PYTEST) -m slow $(ARGS)

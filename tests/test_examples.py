@@ -101,32 +101,38 @@ def test_fewer_points_do_the_same(run):
     assert small > exact - 1
 
 
+@pytest.mark.slow
 def test_two_components_hold_more_than_half_of_four_digits(run):
     assert 0.5 < figure(run("code_plane"), "share of the variance that two components keep:") < 0.8
 
 
+@pytest.mark.slow
 def test_a_photograph_is_denoised_from_itself(run):
     noisy, answer, told = map(float, re.findall(r"([\d.]+) dB", run("photograph")))
     assert answer > noisy + 5
     assert told == pytest.approx(answer, abs=1.5)
 
 
+@pytest.mark.slow
 def test_rings_are_told_apart_by_the_kernel_alone(run):
     text = run("kmeans_centroids")
     assert figure(text, "k-means          adjusted Rand index") < 0.1
     assert figure(text, "kernel k-means   adjusted Rand index") > 0.9
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_numbers_of_one_machine(run):
     pytest.importorskip("dask")
     assert figure(run("dask_cluster"), "explained variance, cluster against one machine: at most") < 1
 
 
+@pytest.mark.slow
 def test_the_migration_changes_no_numbers(run):
     codes, back = map(float, re.search(r"of codes (\S+), of reconstructions (\S+)", run("from_scikit_learn")).groups())
     assert max(codes, back) < 1e-8
 
 
+@pytest.mark.slow
 def test_the_sensor_that_is_off_is_named(run):
     text = run("watched_process")
     assert re.search(r"row \d+: x2 reads", text)

@@ -45,7 +45,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
     ----------
     weights_ : dict of floats
         The mean weight of each candidate.
-    errors_ : array of shape (n_features_in_,)
+    errors_ : array of shape (d,)
         The root mean squared error that is expected of a filled entry of each column.
     indicator_ : array of ints
         The columns that had gaps at ``fit``, which ``add_indicator`` tells of.

@@ -92,7 +92,7 @@ class AnchoredDecoder:
 
     Where the activation has a quadrature (the sine), a code predicts a complex number ĉ for every feature, linearly,
     as the components predict the feature itself. Its phase against the anchor's, Δ, says how far the point lies along
-    the feature's direction, and its amplitude ``|ĉ|`` how much that is worth:
+    the feature's direction, and its amplitude ``|ĉ|`` how much that is worth::
 
         δ = argmin Σⱼ |ĉⱼ| (wⱼᵀδ − Δⱼ)² + λ‖δ‖²,  x̂ = anchor + δ,
 

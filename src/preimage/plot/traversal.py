@@ -33,7 +33,7 @@ def traverse(
     shape : tuple, optional
         What a row is: (height, width) for images; None draws curves.
     axes : matplotlib axes, optional
-        ``n_steps`` of them along a component, ``n_steps``² across a plane; a new figure where it is None.
+        As many as steps along a component, the square of that across a plane; a new figure where it is None.
     components : int or pair of ints
         Which component, counted from 0, or which two: the first runs to the right, the second upwards.
     n_steps : int

@@ -173,7 +173,7 @@ def _signal(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Patches:
-    """Overlapping patches of values (grid…, channels), one a row."""
+    """Overlapping patches of values (grid…, channels), one per row."""
 
     shape: tuple[int, ...]
     side: int

@@ -24,7 +24,7 @@ class Images(NamedTuple):
     """Grey images in [0, 1] with their labels."""
 
     X: Array
-    """Images, one a row, pixels in row-major order."""
+    """Images, one per row, pixels in row-major order."""
     y: Array
     """The digit that each image shows."""
     shape: tuple[int, int]
@@ -35,7 +35,7 @@ class Beats(NamedTuple):
     """Heartbeats of one electrocardiogram."""
 
     X: Array
-    """Beats, one a row."""
+    """Beats, one per row."""
     peak: int
     """The sample at or near which the R peak lies."""
     rate: float | None

@@ -16,7 +16,7 @@ class Curve(NamedTuple):
     """Points near a curve or surface."""
 
     X: Array
-    """Noisy points, one a row."""
+    """Noisy points, one per row."""
     clean: Array
     """The points of the curve that the noise was added to."""
     position: Array
@@ -27,13 +27,13 @@ class Clusters(NamedTuple):
     """Points around centres."""
 
     X: Array
-    """Points, one a row."""
+    """Points, one per row."""
     clean: Array
     """The centre of each point's cluster."""
     labels: Array
     """The number of each point's cluster."""
     centers: Array
-    """The centres, one a row."""
+    """The centres, one per row."""
 
 
 def parabola(n_samples: int = 100, *, noise: float = 0.2, random_state: RandomState = None) -> Curve:

@@ -149,6 +149,7 @@ def test_the_pointer_and_the_arrow_keys_decode(page):
     assert "spacing" in seen.inner_text("#trust-words")
 
 
+@pytest.mark.slow
 def test_a_plane_shows_contours_and_a_slider_changes_the_answer(page):
     seen = page("explore")
     explored(seen)
@@ -280,6 +281,7 @@ def test_a_gap_is_painted_by_the_keyboard_and_filled(page):
     seen.wait_for_selector("text=Error in the gap")
 
 
+@pytest.mark.slow
 def test_a_reload_in_the_middle_finds_the_job_again(page):
     seen = page("gaps")
     seen.wait_for_selector("#gaps-status .progress")
@@ -288,6 +290,7 @@ def test_a_reload_in_the_middle_finds_the_job_again(page):
     seen.wait_for_selector("text=Error in the gap")
 
 
+@pytest.mark.slow
 def test_two_tabs_work_at_once_and_do_not_mix(page):
     first, second = page("explore"), page("explore", width=390)
     for seen, name in ((first, "three_clusters"), (second, "square")):

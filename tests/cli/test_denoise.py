@@ -233,6 +233,7 @@ def test_an_interruption_leaves_neither_output_nor_page(output, tmp_path, monkey
     assert os.listdir(tmp_path) == ["in.npy"]
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_guide_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     guide = (ROOT / "docs" / "guides" / "command_line.md").read_text(encoding="utf-8")

@@ -102,6 +102,7 @@ def test_the_page_holds_the_same_figures(done, page):
     assert f"to {best:.1f} dB" in " ".join(page.text.split())
 
 
+@pytest.mark.slow
 def test_the_python_code_does_what_the_page_says(done, page, tmp_path, monkeypatch):
     """The code runs, and its denoised digits have the figures of the tables."""
     import matplotlib.pyplot as plt

@@ -127,7 +127,7 @@ def main():
         if everything or chosen.page:
             first_page(browser)
         if everything or chosen.denoise:
-            with running() as app:
+            with running(threads=os.cpu_count()) as app:
                 denoising(app, browser)
         browser.close()
 

@@ -72,9 +72,9 @@ class Served:
 
 
 @contextmanager
-def running(*arguments, folder=None):
+def running(*arguments, folder=None, threads=1):
     """The app with its temporary files under a folder."""
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": str(threads)}
     if folder is not None:
         environment["TMPDIR"] = str(folder)
     command = [PREIMAGE, "app", "--port", "0", "--no-browser", *map(str, arguments)]

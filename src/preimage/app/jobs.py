@@ -66,8 +66,9 @@ class Jobs:
         self._threads = ThreadPoolExecutor(limits.RUNNING, "job")
 
     def warm_up(self) -> None:
-        """Have a worker ready for the first job."""
-        self._threads.submit(lambda: self._put_back(Worker()))
+        """Have a worker ready for the next job: it takes seconds to start."""
+        if not self._idle:
+            self._threads.submit(lambda: self._put_back(Worker()))
 
     def submit(self, kind: str, request: dict[str, Any]) -> PageJob:
         """Begin a job, or queue it."""
@@ -139,6 +140,7 @@ class Jobs:
             ready = [other for other in self._jobs.values() if other.state == "done" and other.worker is not None]
             for other in ready[: -limits.MODELS]:
                 self._release(other)
+            self.warm_up()
         else:
             self._release(job)
 

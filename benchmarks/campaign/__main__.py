@@ -3,13 +3,15 @@
     python benchmarks/campaign                                  # the full numbers, many hours
     python benchmarks/campaign --only numerics --cases 500      # a part
 
-Prints, part by part, the cases tried, failures by kind with the first case of each, and the worst time. Seeds are
+Prints, part by part, the cases tried, failures by kind with their first cases, and the worst time and memory. Seeds are
 fixed: a failure comes again with the same ``--seed`` and ``--cases``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 
 from crowds import threads_and_forks, workers_killed
 from files import data_files, model_files
@@ -36,14 +38,17 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--cases", type=int, help="Of each part; by default the number of a full run.")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="Write the figures there, too, part by part.")
     given = parser.parse_args()
-    failed = 0
+    found = []
     for name in given.only:
         run, full = PARTS[name]
         for tally in run(given.cases or full, given.seed):
             print(tally, flush=True)
-            failed += tally.failures.total()
-    return 1 if failed else 0
+            found.append(tally)
+            if given.json:
+                given.json.write_text(json.dumps([tally.figures() for tally in found], indent=2))
+    return 1 if any(tally.failures for tally in found) else 0
 
 
 if __name__ == "__main__":

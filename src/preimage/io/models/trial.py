@@ -44,13 +44,12 @@ def _check_parts(model: Any) -> None:
     """Refuse a kernel PCA with parts that disagree and that only pre-images need: a trial would take too long."""
     parts, inputs = getattr(model, "decomposition_", None), getattr(model, "rows_", None)
     if parts is not None:
-        axes, inputs = (model.n_components_,), getattr(parts, "inputs", None)
-        if not all(
-            getattr(getattr(parts, name, None), "shape", ()) == axes for name in ("eigenvalues", "offsets", "residuals")
-        ):
-            raise ModelFileError("its components have not one eigenvalue, offset and residual each.")
+        inputs = getattr(parts, "inputs", None)
+        shapes = {getattr(getattr(parts, name, None), "shape", ()) for name in ("eigenvalues", "offsets", "residuals")}
+        if [len(shape) for shape in shapes] != [1]:
+            raise ModelFileError("its parts do not fit together: a component lacks its eigenvalue, offset or residual.")
     if inputs is not None and not _is_matrix(inputs, model.n_features_in_):
-        raise ModelFileError("its training rows are no matrix with the columns of the model.")
+        raise ModelFileError("its parts do not fit together: its training rows have not the columns of the model.")
     seed = getattr(model, "_seed", 0 if parts is None else None)
     if type(seed) is not int or seed < 0:
         raise ModelFileError(f"its seed is {seed!r:.40}, and no whole number.")

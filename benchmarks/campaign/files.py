@@ -43,7 +43,7 @@ def model_files(cases: int, seed: int) -> list[Tally]:
             path.write_bytes(change(whole[int(rng.integers(len(whole)))], rng))
             tally.attempt(f"inspect {number}", lambda: models.describe(path), (ModelFileError,))
             refusals = (ModelFileError, ValueError, TypeError)
-            tally.attempt(f"load {number}", lambda: _use(preimage.load(path), X, tally), refusals, noise="ignore")
+            tally.attempt(f"load {number}", lambda: _use(preimage.load(path), X, tally), refusals, quiet=False)
     return [tally]
 
 

@@ -40,17 +40,17 @@ class Tally:
     most_megabytes: float = 300.0
 
     def attempt(
-        self, case: str, action: Callable[[], Any], refusals: tuple[type[BaseException], ...], noise: str = "error"
+        self, case: str, action: Callable[[], Any], refusals: tuple[type[BaseException], ...], quiet: bool = True
     ) -> Any:
-        """The result of one case; an error that is no refusal is a failure, and so is ``noise``, a warning of numpy.
+        """The result of one case; an error that is no refusal is a failure, and so is a warning of another library.
 
         A refusal is raised by a statement of this library or of scikit-learn's checks; what fails inside them is none.
         """
         self.cases += 1
         start, before = thread_time(), _peak()
         try:
-            with warnings.catch_warnings(), _stopped_after(STOP):
-                warnings.simplefilter(noise, RuntimeWarning)  # type: ignore[arg-type]
+            with warnings.catch_warnings(record=True) as told, _stopped_after(STOP):
+                warnings.simplefilter("always" if quiet else "ignore")
                 warnings.simplefilter("ignore", PreimageWarning)
                 return action()
         except (Exception, _TooSlow) as error:
@@ -60,6 +60,8 @@ class Tally:
             else:
                 self.fail(f"{type(error).__name__} ({os.path.basename(file)})", f"{case}: {error}")
         finally:
+            for noise in told:
+                self.fail(f"{noise.category.__name__} ({os.path.basename(noise.filename)})", f"{case}: {noise.message}")
             self._measure(case, thread_time() - start, _peak() - before)
 
     def _measure(self, case: str, seconds: float, megabytes: float) -> None:
@@ -78,6 +80,14 @@ class Tally:
         """Count a failure unless something holds."""
         if not holds:
             self.fail(kind, case)
+
+    def add(self, other: Tally) -> None:
+        """Add the figures of the same part with another seed."""
+        self.cases, self.refused = self.cases + other.cases, self.refused + other.refused
+        self.failures += other.failures
+        self.seconds, self.megabytes = max(self.seconds, other.seconds), max(self.megabytes, other.megabytes)
+        for kind, kept in other.examples.items():
+            self.examples[kind] = [*self.examples.get(kind, []), *kept][:EXAMPLES]
 
     def figures(self) -> dict[str, Any]:
         """The figures by name."""

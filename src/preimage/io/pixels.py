@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,6 +113,7 @@ def load_image(file: Path) -> DecodedImage:
     """The pixels of an image file."""
     image = needed("PIL.Image", str(file))
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what Pillow says of damage besides
         warnings.simplefilter("error", image.DecompressionBombWarning)  # which Pillow gives when it opens a file
         try:
             with bounds.opened(file) as bounded, image.open(bounded.stream) as opened:
@@ -185,6 +187,7 @@ def _plain(image: Any, file: Path) -> Any:
 
 def _by_tifffile(file: Path) -> DecodedImage:
     tifffile = needed("tifffile", str(file))
+    logging.getLogger("tifffile").addHandler(logging.NullHandler())  # it would print every damaged tag
     try:
         with bounds.opened(file) as bounded, tifffile.TiffFile(bounded.stream) as opened:
             bounded.allow_entries(len(opened.pages))

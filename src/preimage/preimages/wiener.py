@@ -53,9 +53,25 @@ class Wiener(PreimageMethod):
     n_copies, n_landmarks : int
         Noisy copies of each row that the correction is learned from, and the number of its landmarks.
 
+    See Also
+    --------
+    Learned : Decodes codes alone.
+
     Notes
     -----
     It needs the rows. Codes alone (``inverse_transform``) are decoded by :class:`Learned`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> from preimage.preimages import Wiener
+    >>> rng = np.random.default_rng(0)
+    >>> clean = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 10))
+    >>> noisy = clean[200:] + 0.3 * rng.standard_normal((100, 10))
+    >>> kpca = KernelPCA(10, preimage=Wiener(noise=0.3), random_state=0).fit(clean[:200])
+    >>> bool(np.mean((kpca.denoise(noisy) - clean[200:]) ** 2) < 0.4 * 0.3**2)
+    True
     """
 
     needs = frozenset({"codes"})

@@ -11,7 +11,7 @@ NUMERICAL := $(foreach room,kernels gram eigen features decomposition preimages 
 # Extra arguments go through: make test ARGS="-k kernels"
 ARGS ?=
 
-.PHONY: demo test test-slow test-machines test-other lint format bench campaign docs dist-check lock clean
+.PHONY: demo test test-slow test-machines test-other lint format bench figures campaign docs dist-check lock clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -44,6 +44,10 @@ format: $(READY)
 
 bench: $(READY)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
+
+# README and docs with the figures that the benchmarks recorded (python benchmarks/digits.py --record).
+figures: $(READY)
+	@$(BIN)/python benchmarks/figures
 
 # Hostile files, extreme numbers, crowds, signals and limits: many hours; make campaign ARGS="--only numerics --cases 500"
 campaign: $(READY)

@@ -220,14 +220,14 @@ def distributed() -> Any:
 
 def also_distributed(method: Callable) -> Callable:
     """A method that keeps to the estimator's ``n_jobs``, takes tensors, and is run for a Dask array on its cluster."""
-    here = _limited(method)
+    here = finite_answers(_limited(method))
     here = here if method.__name__ == "fit" else also_tensors(here)  # a fit converts tensors to numpy's arrays
     return _handed_over(here, is_dask, "preimage.distributed", "call")
 
 
 def also_tensors(method: Callable) -> Callable:
-    """A method of finite answers that :mod:`preimage.export` runs for a tensor, which comes back as one."""
-    return _handed_over(finite_answers(method), is_tensor, "preimage.export", "answer_tensor")
+    """A method that :mod:`preimage.export` runs for a tensor, which comes back as one."""
+    return _handed_over(method, is_tensor, "preimage.export", "answer_tensor")
 
 
 def _handed_over(method: Callable, theirs: Callable[[Any], bool], room: str, name: str) -> Callable:

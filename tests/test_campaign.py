@@ -127,6 +127,14 @@ def test_power_iteration_on_round_off_ends_early():
     assert operator.products <= (2 + 3) * 20 + 2
 
 
+def test_denoising_keeps_single_precision():
+    X = np.random.default_rng(0).standard_normal((24, 4)).astype(np.float32)
+    kpca = KernelPCA(2, random_state=0)
+    single, double = kpca.fit(X).denoise(X), kpca.fit(X.astype(float)).denoise(X.astype(float))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, double, atol=1e-3)
+
+
 def damaged_model(path, change):
     """Save a model after a change of its parts that its constructors allow."""
     kpca = KernelPCA(2, random_state=0).fit(np.random.default_rng(0).standard_normal((20, 3)))

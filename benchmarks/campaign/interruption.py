@@ -229,15 +229,8 @@ def disk_full(cases: int, seed: int) -> list[Tally]:
                 output = Path(small if on_disk else name) / f"out{rng.choice(['.npy', '.csv', '.npz', '.parquet'])}"
                 output.write_bytes(b"old")
                 limits = {} if on_disk else {resource.RLIMIT_FSIZE: int(rng.integers(1, 150_000))}
-                call = [
-                    "reconstruct",
-                    str(folder / "model.npz"),
-                    str(folder / "rows.npy"),
-                    "-o",
-                    str(output),
-                    "--force",
-                ]
-                ended = command(call, folder, limits).ended()
+                inputs = [str(folder / "model.npz"), str(folder / "rows.npy")]
+                ended = command(["transform", *inputs, "-o", str(output), "--force"], folder, limits).ended()
                 tally.cases += 1
                 _check_refusal(tally, ended, f"{number}: {output.name} {limits}")
                 tally.check(output.read_bytes() == b"old", "old file lost", f"{number}: {output.name}, {limits}")

@@ -36,6 +36,7 @@ lint: $(READY)
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet . || { echo "some files are not formatted: run make format"; exit 1; }
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python tools/readability.py
 	@! grep -n '://' requirements.lock || { echo "requirements.lock holds an address: run make lock"; exit 1; }
 
 format: $(READY)

@@ -9,14 +9,12 @@ components in the same way: three-fold cross-validation on the training rows, co
 filter that is told every column's σ: mean squared errors in the columns' variances, and the root mean squared error
 after, divided by before, of the worst column.
 
-    PREIMAGE_DATA=... python benchmarks/tables.py [--task denoise] [--seeds 3] [--rows 1200] [--json FILE]
+    python benchmarks/tables.py [--task denoise] [--seeds 3] [--rows 1200] [--json FILE]
 """
 
 import argparse
 import json
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 from sklearn import datasets
@@ -27,7 +25,7 @@ from sklearn.impute import IterativeImputer
 from sklearn.model_selection import KFold
 
 from preimage import Denoiser, KernelPCA
-from preimage.datasets import load_mitbih, load_usps
+from preimage.datasets import load_mitbih, load_tennessee_eastman, load_usps
 from preimage.exceptions import NoiseLevelWarning, NothingFilteredWarning
 
 TABLES = ("diabetes", "breast_cancer", "wine", "iris", "digits", "usps")
@@ -56,8 +54,8 @@ def swiss_roll():
 
 def tennessee():
     """Measurements of a chemical plant in normal operation."""
-    with np.load(Path(os.environ["PREIMAGE_DATA"]) / "tennessee_eastman.npz") as arrays:
-        return np.concatenate([arrays["d00"], arrays["d00_te"]]).astype(float)
+    runs = load_tennessee_eastman()
+    return np.concatenate([runs.train.normal, runs.test.normal]).astype(float)
 
 
 LOADERS = {

@@ -2,17 +2,17 @@
 
 from preimage.datasets.real import (
     Beats,
-    DatasetNotFound,
     Images,
     Runs,
-    is_present,
     load_digits,
     load_ecg,
     load_mitbih,
     load_mnist,
+    load_set12,
     load_tennessee_eastman,
     load_usps,
 )
+from preimage.datasets.sources import DatasetNotFound, is_present
 from preimage.datasets.split import Split
 from preimage.datasets.toy import (
     Clusters,
@@ -43,6 +43,7 @@ __all__ = [
     "load_ecg",
     "load_mitbih",
     "load_mnist",
+    "load_set12",
     "load_tennessee_eastman",
     "load_usps",
     "parabola",

@@ -68,6 +68,8 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": False,
     "show_toc_level": 2,
+    "navigation_depth": 2,  # a page need not list all names of all rooms
+    "collapse_navigation": True,
     "navigation_with_keys": False,
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
@@ -77,9 +79,15 @@ copybutton_prompt_is_regexp = True
 
 
 def setup(app):
-    """Figures of the benchmarks are put into every page as it is read."""
+    """Figures of the benchmarks are put into every page as it is read; maps for debuggers are not published."""
     app.connect("source-read", _with_figures)
+    app.connect("build-finished", _without_maps)
 
 
 def _with_figures(app, name, source):
     source[0] = figures.filled(source[0])
+
+
+def _without_maps(app, error):
+    for path in Path(app.outdir).glob("_static/**/*.map"):
+        path.unlink()

@@ -12,7 +12,8 @@ from preimage.datasets.real import (
     load_tennessee_eastman,
     load_usps,
 )
-from preimage.datasets.sources import DatasetNotFound, is_present
+from preimage.datasets.sources import DatasetNotFound
+from preimage.datasets.sources import is_present as is_present
 from preimage.datasets.split import Split
 from preimage.datasets.toy import (
     Clusters,
@@ -38,7 +39,6 @@ __all__ = [
     "eleven_gaussians",
     "half_circle",
     "half_circle_distance",
-    "is_present",
     "load_digits",
     "load_ecg",
     "load_mitbih",

@@ -17,7 +17,18 @@ Array = NDArray[Any]
 
 
 class DatasetNotFound(FileNotFoundError):
-    """A dataset is neither on this machine nor downloadable; the message says how to get it."""
+    """A dataset is neither on this machine nor downloadable; the message says how to get it.
+
+    See Also
+    --------
+    load_ecg, load_mitbih, load_tennessee_eastman : Loaders that raise it.
+
+    Examples
+    --------
+    >>> from preimage.datasets import DatasetNotFound
+    >>> issubclass(DatasetNotFound, FileNotFoundError)  # what handles absent files handles it too
+    True
+    """
 
 
 @dataclass(frozen=True)

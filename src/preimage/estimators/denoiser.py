@@ -50,55 +50,60 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
 
     Stages of kernel features with a learned inverse map, see :mod:`preimage.denoising`. Without clean examples they are
     learned by Stein's identity, which needs Gaussian noise and its σ; with clean examples from corrupted copies of
-    them. What there is to choose, ridges and the number of levels, is chosen by the error on rows set aside: the true
-    one with clean examples, Stein's unbiased estimate of it without.
+    them. Ridges and the number of levels are those of least error on validation rows: the true error with clean
+    examples, Stein's unbiased estimate of it without.
 
     Parameters
     ----------
     examples : "noisy" or "clean"
-        What the rows given to ``fit`` are.
+        Whether the rows given to ``fit`` are noisy or clean.
     noise : "auto", a noise law, a callable (X, rng) → Y, a number, or an array
-        What is to be removed; a number is the σ of Gaussian noise, an array that of every column of a table. "auto"
-        estimates σ from noisy rows; where these cannot tell, a :class:`NoiseLevelWarning` says so, and σ is the lower
-        end of what it may be.
+        The noise to remove; a number is the σ of Gaussian noise, an array that of every column of a table. "auto"
+        estimates σ from noisy rows; where the estimate is doubtful, a :class:`NoiseLevelWarning` says so, and σ is the
+        lower end of its interval.
     geometry : None or tuple
-        What a row is: None a list of numbers, (height, width) or (height, width, channels) an image, (length,) a
-        signal. Neighbours of a point say much about it, so give it if there is one.
+        The shape of a row: (height, width) or (height, width, channels) for an image, (length,) for a signal, None for
+        a list of numbers. Neighbours of a point say much about it, so give the shape where there is one.
     scale : "auto", "standard" or "none"
-        Whether columns are brought to one unit before. "auto" does so for rows without a geometry, whose columns have
-        units and noise levels of their own: then σ is estimated for every column, a column that would gain nothing is
-        left alone, and so are constant columns and evenly spaced ones, such as time.
+        Whether to standardise the columns first. "auto" does so for rows without a geometry, whose columns have units
+        and noise levels of their own: then σ is estimated for every column. A column that would gain nothing is left
+        unchanged, and so are constant columns and evenly spaced ones, such as time.
     kernel : kernel object or name
-        A kernel of the distance; one without a length scale takes it from what each stage sees.
+        A kernel of the distance; without a length scale, each stage computes one from its inputs.
     n_landmarks : int
-        Rows that a stage compares with; time grows with it, and the error falls slowly.
+        Landmarks of each stage; time grows with their number, and the error falls slowly.
     n_stages : int
-        The most levels on top of each other; fewer where one more does not help.
+        The largest number of levels; fewer are kept where one more does not help.
     effort : "quick", "standard" or "best"
         How much time ``denoise_image`` and ``denoise_signal`` take.
     random_state : int, RandomState, Generator or None
-        Where landmarks, probes and corrupted copies are drawn from.
+        Random numbers for landmarks, probes and corrupted copies.
     n_jobs : int or None
         The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
-        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers; these bound a number too.
 
     Attributes
     ----------
     noise_ : NoiseLaw
-        What is removed; by the last ``fit``, or from the last image or signal.
+        The noise that is removed: of the last ``fit``, or of the last image or signal.
     noise_along_time_ : SignalNoise
         The noise of every channel of the last signal.
     risk_ : float
-        The mean squared error of a number that remains, as the rows set aside show it, or Stein's estimate of an image
-        or signal. For a scaled table it is in units of the columns' standard deviations.
+        The mean squared error per entry that remains, measured on validation rows; for an image or signal, Stein's
+        estimate of it. For a scaled table it is in units of the columns' standard deviations.
     stack_ : Stack
         The levels that ``fit`` found.
     summary_ : dict of ColumnRisk
-        Of a scaled table, by column: its noise, the error that remains, what was removed, and whether it was cleaned.
+        For each column of a scaled table: its noise, the error that remains, what was removed, and whether it changed.
     candidates_ : dict of floats
         The risk of each estimate that was tried on the last image or signal.
     residual_ : array
         What was removed from the last image.
+
+    See Also
+    --------
+    KernelPCA.denoise : One kernel PCA, with components that can be looked at.
+    preimage.noise : Noise laws.
 
     Examples
     --------

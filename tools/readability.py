@@ -2,7 +2,7 @@
 
 Reports sentences of more than 36 words, sentences with three or more passives, and the words that the glossary
 (``docs/explanation/notation.md``, "Words we avoid") replaces by others. Code, tables, formulas and quotations do not
-count. ``tools/readability.txt`` lists the exceptions: the beginnings of sentences that stay as they are.
+count. ``tools/readability.txt`` lists the exceptions.
 """
 
 from __future__ import annotations

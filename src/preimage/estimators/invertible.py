@@ -63,7 +63,7 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         self.decoder = decoder
 
     def fit(self, X, y=None):
-        """Embed the rows of X where that has not been done, and learn the way back."""
+        """Embed the rows of X where that has not been done, and learn the inverse map."""
         self.fit_transform(X, y)
         return self
 

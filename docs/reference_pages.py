@@ -40,6 +40,7 @@ def write() -> None:
     pages = {"": "Estimators and functions"} | {room: TITLES[room] for room in TITLES if room in preimage._ROOMS}
     for room, title in pages.items():
         _write(HERE / f"{room or 'preimage'}.rst", _page(room, title))
+    _forget({f"preimage.{room}.{name}".replace("..", ".") for room in pages for name in public_names(room)})
     listed = "\n".join(f"   {room or 'preimage'}" for room in pages)
     text = f"Reference\n=========\n\nEvery public name, by room.\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
     _write(HERE / "index.rst", text)
@@ -54,6 +55,13 @@ def _page(room: str, title: str) -> str:
         f"{heading}\n{'=' * len(heading)}\n\n.. currentmodule:: {module}\n\n{about}\n\n"
         f".. autosummary::\n   :toctree: generated\n   :nosignatures:\n\n{names}\n"
     )
+
+
+def _forget(names: set[str]) -> None:
+    """Remove the pages of names that are no longer public."""
+    for path in (HERE / "generated").glob("*.rst"):
+        if path.stem not in names:
+            path.unlink()
 
 
 def _write(path: Path, text: str) -> None:

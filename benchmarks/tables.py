@@ -12,15 +12,17 @@ them, 90 % and 50: errors of both tasks, and the area under the ROC curve with o
 filter that is told every column's σ: mean squared errors in the columns' variances, and the root mean squared error
 after, divided by before, of the worst column.
 
-    PREIMAGE_DATA=... python benchmarks/tables.py [--task denoise] [--seeds 3] [--rows 1200] [--json FILE]
+    python benchmarks/tables.py [--task denoise] [--seeds 3] [--rows 1200] [--json FILE]
 """
 
 import argparse
 import json
-import os
 import warnings
+<<<<<<< HEAD
 from itertools import product
 from pathlib import Path
+=======
+>>>>>>> package
 
 import numpy as np
 from sklearn import datasets
@@ -32,7 +34,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
 
 from preimage import Denoiser, KernelPCA
-from preimage.datasets import load_mitbih, load_usps
+from preimage.datasets import load_mitbih, load_tennessee_eastman, load_usps
 from preimage.exceptions import NoiseLevelWarning, NothingFilteredWarning
 
 TABLES = ("diabetes", "breast_cancer", "wine", "iris", "digits", "usps")
@@ -61,8 +63,8 @@ def swiss_roll():
 
 def tennessee():
     """Measurements of a chemical plant in normal operation."""
-    with np.load(Path(os.environ["PREIMAGE_DATA"]) / "tennessee_eastman.npz") as arrays:
-        return np.concatenate([arrays["d00"], arrays["d00_te"]]).astype(float)
+    runs = load_tennessee_eastman()
+    return np.concatenate([runs.train.normal, runs.test.normal]).astype(float)
 
 
 LOADERS = {

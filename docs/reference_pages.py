@@ -48,7 +48,12 @@ def write() -> None:
     HERE.mkdir(exist_ok=True)
     for room, title in pages().items():
         _write(HERE / f"{room or 'preimage'}.rst", _page(room, title))
+<<<<<<< HEAD
     listed = "\n".join(f"   {room or 'preimage'}" for room in pages())
+=======
+    _forget({f"preimage.{room}.{name}".replace("..", ".") for room in pages for name in public_names(room)})
+    listed = "\n".join(f"   {room or 'preimage'}" for room in pages)
+>>>>>>> package
     text = f"Reference\n=========\n\nEvery public name, by room.\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
     _write(HERE / "index.rst", text)
 
@@ -62,6 +67,13 @@ def _page(room: str, title: str) -> str:
         f"{heading}\n{'=' * len(heading)}\n\n.. currentmodule:: {module}\n\n{about}\n\n"
         f".. autosummary::\n   :toctree: generated\n   :nosignatures:\n\n{names}\n"
     )
+
+
+def _forget(names: set[str]) -> None:
+    """Remove the pages of names that are no longer public."""
+    for path in (HERE / "generated").glob("*.rst"):
+        if path.stem not in names:
+            path.unlink()
 
 
 def _write(path: Path, text: str) -> None:

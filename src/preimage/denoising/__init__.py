@@ -2,10 +2,12 @@
 
 from preimage.denoising.alone import denoised_alone
 from preimage.denoising.interference import without_baseline, without_mains
-from preimage.denoising.learning import Learner, Units
+from preimage.denoising.learning import BUDGETS, Budget, Learner, Units
 from preimage.denoising.noise_curve import NoiseCurve
+from preimage.denoising.noise_law import Asked
 from preimage.denoising.pictures import EFFORTS
 from preimage.denoising.pieces import cut, small_patches
+from preimage.denoising.rows import LearnedRows, learned_images, learned_table
 from preimage.denoising.saturation import Limits
 from preimage.denoising.signals import denoised_signal
 from preimage.denoising.similar_rows import SimilarRows, censored_level
@@ -14,11 +16,15 @@ from preimage.denoising.stage import Recipe, Stage
 from preimage.denoising.tables import ColumnRisk, ColumnUnits, DenoisedTable, column_noise, given_noise
 
 __all__ = [
+    "BUDGETS",
     "EFFORTS",
+    "Asked",
+    "Budget",
     "ColumnRisk",
     "ColumnUnits",
     "DenoisedTable",
     "NoiseCurve",
+    "LearnedRows",
     "Learner",
     "Level",
     "Limits",
@@ -34,6 +40,8 @@ __all__ = [
     "denoised_alone",
     "denoised_signal",
     "given_noise",
+    "learned_images",
+    "learned_table",
     "small_patches",
     "without_baseline",
     "without_mains",

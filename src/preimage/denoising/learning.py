@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,9 +16,8 @@ from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.kernels import Radial
 from preimage.noise import NoiseLaw
 
-__all__ = ["Learner", "Units"]
+__all__ = ["BUDGETS", "Budget", "Learner", "Units"]
 
-PLACES = 150_000  # at which a stage looks while it is fitted
 ENOUGH, MOST_COPIES = 6000, 6  # corrupted images that a level learns from, and how many may be of the same
 VALIDATION, VALIDATION_POINTS = 300, 80_000  # images, and points in them, that are held out to choose settings
 FOLDS = 4
@@ -52,16 +51,54 @@ class Units:
         return lambda images, rng: self.inside(law(self.outside(images), rng))
 
 
+@dataclass(frozen=True)
+class Budget:
+    """How much the stages of a stack may cost.
+
+    Attributes
+    ----------
+    landmarks : tuple of ints
+        Rows that the second stage of each level compares with, as many numbers as there may be levels. The first levels
+        need few: what they miss, those above find.
+    whole_landmarks : int
+        The same for the first stages.
+    places : int
+        At which a stage looks while it is fitted.
+    """
+
+    landmarks: tuple[int, ...]
+    whole_landmarks: int = 1200
+    places: int = 150_000
+
+    @property
+    def n_levels(self) -> int:
+        """The most levels."""
+        return len(self.landmarks)
+
+    def resized(self, n_landmarks: int | None, n_stages: int | None) -> Budget:
+        """The same with numbers of one's own; levels above the last one are as large as that."""
+        n_levels = n_stages or self.n_levels
+        if n_landmarks is not None:
+            return replace(self, landmarks=(n_landmarks,) * n_levels, whole_landmarks=n_landmarks)
+        return replace(self, landmarks=(self.landmarks + self.landmarks[-1:] * n_levels)[:n_levels])
+
+
+BUDGETS = {
+    "quick": Budget((150, 250), 300, 40_000),
+    "standard": Budget((300, 600, 800, 900)),
+    "best": Budget((600, 800, 1000, 1200, 1400, 1600), places=250_000),
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """What was chosen: the kernel, sizes, and whether images are looked at as wholes, in windows, or both.
+    """What was chosen: the kernel, the budget, and whether images are looked at as wholes, in windows, or both.
 
     ``anywhere`` holds for windows that do not know where they are, which images of any size may be cleaned by.
     """
 
     kernel: Radial
-    n_landmarks: int
-    n_levels: int
+    budget: Budget
     wholes: bool
     windows: bool
     anywhere: bool = False
@@ -83,7 +120,7 @@ class Learner:
         settings = {
             "mending": Mending(limits, sigma) if limits else None,
             "at_large": max(0.6, 8 * sigma - 1.7),  # the more noise, the more do surroundings at large say
-            "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= useful[teaching, ..., 0].size <= PLACES,
+            "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= useful[teaching, ..., 0].size <= self.budget.places,
         }
         stack = self._fit(lambda: (teachers, fold), validation, rng, **settings)
         some = images[:VALIDATION]
@@ -99,11 +136,12 @@ class Learner:
         return self._fit(lambda: (Clean(truth, noise(truth, rng)), fold), validation, rng)
 
     def _fit(self, draw: Callable, validation: Examples, rng, **settings) -> Stack:
-        recipe = Recipe(self.kernel, self.n_landmarks, PLACES)
+        budget = self.budget
+        recipes = tuple(Recipe(self.kernel, size, budget.places) for size in budget.landmarks)
         plan = Plan(
-            recipe if self.wholes else None,
-            recipe if self.windows else None,
-            1 if settings.get("mending") else self.n_levels,  # validation without what was cut off misleads the rest
+            Recipe(self.kernel, budget.whole_landmarks, budget.places) if self.wholes else None,
+            recipes if self.windows else (),
+            1 if settings.get("mending") else budget.n_levels,  # validation without what was cut off misleads the rest
             0.0 if self.anywhere else POSITION,
             **settings,
         )

@@ -62,12 +62,15 @@ class Level:
 
     def __call__(self, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> Images:
         """The estimate; ``fold`` for images that the level was fitted on."""
-        maps = seen(self.whole, noisy, below, fold)
+        return self.after(seen(self.whole, noisy, below, fold), fold)
+
+    def after(self, maps: list[Images], fold: np.ndarray | None = None) -> Images:
+        """The estimate from the maps that the second stage sees."""
         if isinstance(self.local, Crossed) and fold is not None:
             estimate = self.local.left_out(maps, fold % HALVES)
         else:
             estimate = self.local(maps) if self.local is not None else maps[1]
-        return estimate if self.mending is None else self.mending(noisy, estimate)
+        return estimate if self.mending is None else self.mending(maps[0], estimate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +111,10 @@ class Plan:
 
     Parameters
     ----------
-    whole, local : Recipe or None
-        For the two stages of a level; None leaves one out.
+    whole : Recipe or None
+        For the first stages; None leaves them out.
+    local : tuple of Recipe
+        For the second stages, level by level; none leaves them out.
     n_levels : int
         At most so many; a level that does not lower the risk ends the stack.
     position : float
@@ -124,7 +129,7 @@ class Plan:
     """
 
     whole: Recipe | None
-    local: Recipe | None
+    local: tuple[Recipe, ...]
     n_levels: int
     position: float
     mending: Mending | None = None
@@ -138,31 +143,34 @@ class Plan:
 
         It draws for every level, so that clean examples may come with new noise.
         """
-        stack, answered, taught = Stack(risk=float(validation.risk(validation.images).mean())), None, _Taught()
+        stack, taught = Stack(risk=float(validation.risk(validation.images).mean())), _Taught()
+        validated = _Taught(validation)
         for number in range(self.n_levels):
             progress.report("stages", number, self.n_levels)
             taught = taught.under(stack, *draw())
-            level = self._level(taught, validation, answered, rng)
+            level, taught, validated = self._level(number, taught, validated, rng)
             if not level.risk < WORTH * stack.risk:
                 break
-            stack, answered = Stack((*stack.levels, level), level.risk), level(validation.images, answered)
+            stack = Stack((*stack.levels, level), level.risk)
+            validated = replace(validated, below=level.after(validated.maps))
         progress.report("stages", self.n_levels, self.n_levels)
         return stack
 
-    def _level(self, taught: _Taught, validation: Examples, answered: Images | None, rng: np.random.Generator) -> Level:
-        examples, fold, below = taught.examples, taught.fold, taught.below
-        noisy = examples.images
-        whole = self._whole(examples, fold[: examples.n], below, rng)
-        if self.local is None:
-            level = Level(whole, None)
-            return replace(level, risk=float(validation.risk(level(validation.images, answered)).mean()))
-        view = Windows(self._lenses(below is not None), self.position)
-        maps, validation_maps = seen(whole, noisy, below, fold), seen(whole, validation.images, answered)
+    def _level(self, number: int, taught: _Taught, validated: _Taught, rng) -> tuple[Level, _Taught, _Taught]:
+        """A level, and the images with the maps that its second stage sees."""
+        examples, validation = taught.examples, validated.examples
+        fold = taught.fold[: examples.n]
+        whole = self._whole(examples, fold, taught.below, rng)
+        taught, validated = taught.seen_by(whole), validated.seen_by(whole)
+        if not self.local:
+            return Level(whole, None, float(validation.risk(validated.maps[1]).mean())), taught, validated
+        view, recipe = Windows(self._lenses(taught.below is not None), self.position), self.local[number]
         if self.in_halves:
-            stages = self.local.crossed(view, maps, examples, fold[: examples.n] % HALVES, rng)
-            return Level(whole, stages, float(validation.risk(stages(validation_maps)).mean()), self.mending)
-        stage, risk = self.local.validated(view, maps, examples, validation_maps, validation, rng)
-        return Level(whole, stage, risk, self.mending)
+            local: Any = recipe.crossed(view, taught.maps, examples, fold % HALVES, rng)
+            risk = float(validation.risk(local(validated.maps)).mean())
+        else:
+            local, risk = recipe.validated(view, taught.maps, examples, validated.maps, validation, rng)
+        return Level(whole, local, risk, self.mending), taught, validated
 
     def _lenses(self, has_below: bool) -> tuple[Lens, ...]:
         """How the second stage of a level sees its maps."""
@@ -174,27 +182,32 @@ class Plan:
         if self.whole is None:
             return Blurred()
         if below is not None:
-            view = Whole((0.0, 1.0), with_values=self.local is None)
+            view = Whole((0.0, 1.0), with_values=not self.local)
             return self.whole.crossed(view, [examples.images, below], examples, fold, rng)
-        if self.local is None:
+        if not self.local:
             return LinearFilter.fit(examples)
         return self.whole.crossed(Whole((1.0,)), [examples.images], examples, fold, rng)
 
 
 @dataclass(frozen=True, eq=False)
 class _Taught:
-    """Examples, the fold of every image of theirs, and what a stack makes of them."""
+    """Examples, the fold of each of their images, what a stack makes of them, and the maps that a level sees."""
 
     examples: Any = None
     fold: Any = None
     below: Images | None = None
+    maps: Any = None
 
     def under(self, stack: Stack, examples: Examples, fold: np.ndarray) -> _Taught:
         """What the whole stack makes of the examples; of the same ones as before it is one level more."""
         if examples is self.examples:
-            return replace(self, below=stack.levels[-1](examples.images, self.below, self.fold))
+            return replace(self, below=stack.levels[-1].after(self.maps, self.fold))
         fold = np.tile(fold, len(examples.images) // examples.n)
         return _Taught(examples, fold, stack(examples.images, fold) if stack.levels else None)
+
+    def seen_by(self, whole: Sight) -> _Taught:
+        """The same images with the maps of a level whose first stage this is."""
+        return replace(self, maps=seen(whole, self.examples.images, self.below, self.fold))
 
 
 def seen(whole: Sight, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> list[Images]:

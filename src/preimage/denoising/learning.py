@@ -76,11 +76,12 @@ class Budget:
         return len(self.landmarks)
 
     def resized(self, n_landmarks: int | None, n_stages: int | None) -> Budget:
-        """The same with numbers of one's own; levels above the last one are as large as that."""
+        """The same with numbers of one's own: of fewer levels those of the last, of more the last again."""
         n_levels = n_stages or self.n_levels
         if n_landmarks is not None:
             return replace(self, landmarks=(n_landmarks,) * n_levels, whole_landmarks=n_landmarks)
-        return replace(self, landmarks=(self.landmarks + self.landmarks[-1:] * n_levels)[:n_levels])
+        more = self.landmarks[-1:] * (n_levels - self.n_levels)
+        return replace(self, landmarks=(self.landmarks + more)[-n_levels:])
 
 
 BUDGETS = {

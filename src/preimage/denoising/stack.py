@@ -144,41 +144,50 @@ class Plan:
         It draws for every level, so that clean examples may come with new noise.
         """
         stack, taught = Stack(risk=float(validation.risk(validation.images).mean())), _Taught()
-        validated = _Taught(validation)
+        validated, last = _Taught(validation), None
         for number in range(self.n_levels):
             progress.report("stages", number, self.n_levels)
             taught = taught.under(stack, *draw())
-            level, taught, validated = self._level(number, taught, validated, rng)
+            whole = self._whole(taught, rng)
+            taught, validated = taught.seen_by(whole), validated.seen_by(whole)
+            level = self._level(number, whole, taught, validated, rng)
             if not level.risk < WORTH * stack.risk:
                 break
-            stack = Stack((*stack.levels, level), level.risk)
+            stack, last = Stack((*stack.levels, level), level.risk), (whole, taught, validated)
             validated = replace(validated, below=level.after(validated.maps))
         progress.report("stages", self.n_levels, self.n_levels)
-        return stack
+        return stack if last is None else self._finished(stack, *last, rng)
 
-    def _level(self, number: int, taught: _Taught, validated: _Taught, rng) -> tuple[Level, _Taught, _Taught]:
-        """A level, and the images with the maps that its second stage sees."""
-        examples, validation = taught.examples, validated.examples
-        fold = taught.fold[: examples.n]
-        whole = self._whole(examples, fold, taught.below, rng)
-        taught, validated = taught.seen_by(whole), validated.seen_by(whole)
+    def _level(self, number: int, whole: Sight, taught: _Taught, validated: _Taught, rng) -> Level:
+        """A level with this first stage; its second one is fitted by the recipe of this number."""
+        validation = validated.examples
         if not self.local:
-            return Level(whole, None, float(validation.risk(validated.maps[1]).mean())), taught, validated
+            return Level(whole, None, float(validation.risk(validated.maps[1]).mean()))
         view, recipe = Windows(self._lenses(taught.below is not None), self.position), self.local[number]
         if self.in_halves:
-            local: Any = recipe.crossed(view, taught.maps, examples, fold % HALVES, rng)
+            halves = taught.fold[: taught.examples.n] % HALVES
+            local: Any = recipe.crossed(view, taught.maps, taught.examples, halves, rng)
             risk = float(validation.risk(local(validated.maps)).mean())
         else:
-            local, risk = recipe.validated(view, taught.maps, examples, validated.maps, validation, rng)
-        return Level(whole, local, risk, self.mending), taught, validated
+            local, risk = recipe.validated(view, taught.maps, taught.examples, validated.maps, validation, rng)
+        return Level(whole, local, risk, self.mending)
+
+    def _finished(self, stack: Stack, whole: Sight, taught: _Taught, validated: _Taught, rng) -> Stack:
+        """The stack with the last recipe for its last level, which a stack that ends early has not come to."""
+        if len(stack.levels) >= len(self.local):
+            return stack
+        level = self._level(-1, whole, taught, validated, rng)
+        return Stack((*stack.levels[:-1], level), level.risk) if level.risk < stack.risk else stack
 
     def _lenses(self, has_below: bool) -> tuple[Lens, ...]:
         """How the second stage of a level sees its maps."""
         whole = Lens(self.at_large, BLURRED_WIDTH) if self.whole is None else WHOLE
         return (NOISY if has_below else NOISY_FIRST, whole, *(BELOW,) * has_below)
 
-    def _whole(self, examples: Examples, fold: np.ndarray, below: Images | None, rng) -> Sight:
+    def _whole(self, taught: _Taught, rng) -> Sight:
         """The first stage of a level; rows without a geometry, which have no second one, begin with a linear filter."""
+        examples, below = taught.examples, taught.below
+        fold = taught.fold[: examples.n]
         if self.whole is None:
             return Blurred()
         if below is not None:

@@ -14,7 +14,7 @@ from preimage.kernels.scales import resolve
 
 __all__ = ["Features"]
 
-KEPT = 0.95  # of the variance of what is seen; the rest of the directions is not looked at by the kernel
+KEPT = 0.99  # of the variance of what is seen; the rest of the directions is not looked at by the kernel
 SPREAD = 0.3  # ℓ² of the kernel as a share of the total variance of what is seen
 
 

@@ -200,7 +200,7 @@ def test_read_outs_with_and_without_clean_examples_agree_as_examples_grow():
 def test_the_estimated_error_of_a_whole_stack_is_the_true_one():
     truth = blobs(700)
     y, sigma = noisy(truth, 0.3), 0.3
-    learner = Learner(Gaussian(None), Budget((100,) * 2), wholes=True, windows=True)
+    learner = Learner(Gaussian(None), Budget(100, (1.0,) * 2), wholes=True, windows=True)
     stack = learner.from_noisy(y[:500], sigma, RNG(0))
     assert len(stack.levels) == 2
     estimates = stack(y[500:])
@@ -215,7 +215,7 @@ def test_the_estimated_error_of_a_whole_stack_is_the_true_one():
 def test_levels_lower_the_risk_and_clean_examples_are_worth_more_than_noisy_ones():
     truth, y = blobs(400), noisy(blobs(400), 0.3)
     tested, seen = blobs(200, seed=7), noisy(blobs(200, seed=7), 0.3, 8)
-    learner = Learner(Gaussian(None), Budget((100,) * 3), wholes=True, windows=True)
+    learner = Learner(Gaussian(None), Budget(100, (1.0,) * 3), wholes=True, windows=True)
     law = GaussianNoise(0.3)
     with_clean = learner.from_clean(truth, law, RNG(0))
     without = learner.from_noisy(y, 0.3, RNG(0))
@@ -248,7 +248,7 @@ def test_pieces_are_answered_by_the_half_that_did_not_learn_from_them_and_others
 
 @pytest.mark.parametrize(("n", "n_stages"), [(30, 1), (60, 2), (1200, 1)])
 def test_halves_are_fitted_where_places_are_few_and_not_very_few(n, n_stages):
-    learner = Learner(Gaussian(), Budget((20,) * 1), wholes=False, windows=True, anywhere=True)
+    learner = Learner(Gaussian(), Budget(20, (1.0,) * 1), wholes=False, windows=True, anywhere=True)
     (level,) = learner.from_noisy(noisy(blobs(n, 16), 0.1), 0.1, RNG(0)).levels
     assert (len(level.local.stages) if isinstance(level.local, Crossed) else 1) == n_stages
 
@@ -288,16 +288,24 @@ def test_a_stack_that_ends_early_has_the_last_recipe_in_its_last_level():
 
 
 def test_a_budget_with_sizes_of_ones_own():
-    budget = Budget((3, 5), 7, 100)
+    budget = Budget(1000, (0.3, 0.5), 120_000)
     assert budget.resized(None, None) == budget
-    assert budget.resized(None, 4) == Budget((3, 5, 5, 5), 7, 100)
-    assert budget.resized(None, 1) == Budget((5,), 7, 100)
-    assert budget.resized(9, 3) == Budget((9, 9, 9), 9, 100)
+    assert budget.resized(None, 4) == Budget(1000, (0.3, 0.5, 0.5, 0.5), 120_000)
+    assert budget.resized(None, 1) == Budget(1000, (0.5,), 120_000)
+    assert budget.resized(9, 3) == Budget(9, (1.0, 1.0, 1.0), 120_000)
+
+
+def test_noisy_examples_have_fewer_landmarks_than_clean_ones_and_no_more_than_their_places_allow():
+    budget = Budget(1000, (0.2, 0.5, 1.0), 120_000)
+    assert budget.sizes() == (1000, 1000, 1000)
+    assert budget.sizes(10**6) == (200, 500, 800)  # 150 of 120 000 places for each
+    assert budget.sizes(60_000) == (200, 400, 400)
+    assert budget.sizes(100) == (200, 300, 300)
 
 
 def test_pictures_cut_off_have_one_level():
     pictures = noisy(0.3 + 0.5 * blobs(60, 16), 0.2)
-    learner = Learner(Gaussian(), Budget((60,) * 3), wholes=False, windows=True, anywhere=True)
+    learner = Learner(Gaussian(), Budget(60, (1.0,) * 3), wholes=False, windows=True, anywhere=True)
     whole = learner.from_noisy(pictures, 0.2, RNG(0))
     held = learner.from_noisy(np.clip(pictures, 0, 1), 0.2, RNG(0), Limits(0.0, 1.0))
     assert len(whole.levels) > 1
@@ -306,7 +314,7 @@ def test_pictures_cut_off_have_one_level():
 
 def test_pictures_of_which_nearly_all_is_cut_off_are_left_as_they_are_with_a_warning():
     held = np.clip(noisy(0.1 * blobs(60, 16), 0.3), 0, 1)
-    learner = Learner(Gaussian(), Budget((60,) * 3), wholes=False, windows=True, anywhere=True)
+    learner = Learner(Gaussian(), Budget(60, (1.0,) * 3), wholes=False, windows=True, anywhere=True)
     with pytest.warns(NoiseLevelWarning, match="cut off"):
         stack = learner.from_noisy(held, 0.3, RNG(0), Limits(0.0, 1.0))
     np.testing.assert_array_equal(stack(held), held)

@@ -174,7 +174,7 @@ class Plan:
 
     def _finished(self, stack: Stack, whole: Sight, taught: _Taught, validated: _Taught, rng) -> Stack:
         """The stack with the last recipe for its last level, which a stack that ends early has not come to."""
-        if len(stack.levels) >= len(self.local):
+        if not self.local or self.local[len(stack.levels) - 1].n_landmarks == self.local[-1].n_landmarks:
             return stack
         level = self._level(-1, whole, taught, validated, rng)
         return Stack((*stack.levels[:-1], level), level.risk) if level.risk < stack.risk else stack

@@ -17,8 +17,6 @@ __all__ = ["Crossed", "Recipe", "Stage"]
 
 SAMPLE = 40_000  # places from which coordinates and landmarks are taken
 CACHED = 256  # places whose kernel values stay in a core's cache
-PLACES_A_LANDMARK = 150  # of windows: fewer say too little about its weight, where landmarks are more than a few
-FEW = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,14 +109,13 @@ class Recipe:
         if isinstance(view, Whole):
             view = Coded.fit(view, examples.points(maps), self.kernel, rng)
         places, read = rng.permutation(examples.places(view))[: self.n_places], view.reader(maps)
-        most = self.n_landmarks if isinstance(view, Coded) else max(len(places) // PLACES_A_LANDMARK, FEW)
-        features = self._features(read(places[:SAMPLE]), most, rng)
+        features = self._features(read(places[:SAMPLE]), rng)
         moments = gather(features, view, read, examples, places)
         paths = moments.weights(RIDGES, features.n_kernel).astype(maps[0].dtype)
         return paths, Stage(view, features, paths[0])
 
-    def _features(self, rows: np.ndarray, most: int, rng) -> Features:
-        m = max(1, min(self.n_landmarks, most, len(rows) // 3))
+    def _features(self, rows: np.ndarray, rng) -> Features:
+        m = max(1, min(self.n_landmarks, len(rows) // 3))
         busy = rows.std(axis=1) + 1e-12  # landmarks where something is to be seen, and some elsewhere
         chance = busy + 0.25 * busy.mean()
         return Features.choose(self.kernel, rows, rng.choice(len(rows), m, replace=False, p=chance / chance.sum()))

@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "benchmarks")]
 
+import figures
 import reference_pages
 
 from preimage import __version__
@@ -73,3 +74,12 @@ html_theme_options = {
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+def setup(app):
+    """Figures of the benchmarks are put into every page as it is read."""
+    app.connect("source-read", _with_figures)
+
+
+def _with_figures(app, name, source):
+    source[0] = figures.filled(source[0])

@@ -5,7 +5,6 @@ from preimage.datasets.real import (
     DatasetNotFound,
     Images,
     Runs,
-    is_present,
     load_digits,
     load_ecg,
     load_mitbih,
@@ -13,6 +12,7 @@ from preimage.datasets.real import (
     load_tennessee_eastman,
     load_usps,
 )
+from preimage.datasets.real import is_present as is_present
 from preimage.datasets.split import Split
 from preimage.datasets.toy import (
     Clusters,
@@ -38,7 +38,6 @@ __all__ = [
     "eleven_gaussians",
     "half_circle",
     "half_circle_distance",
-    "is_present",
     "load_digits",
     "load_ecg",
     "load_mitbih",

@@ -21,7 +21,20 @@ Array = NDArray[Any]
 
 
 class Images(NamedTuple):
-    """Grey images in [0, 1] with their labels."""
+    """Grey images in [0, 1] with their labels.
+
+    See Also
+    --------
+    load_digits : Images that come with scikit-learn.
+    load_mnist, load_usps : Larger sets.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_digits
+    >>> digits = load_digits()
+    >>> digits.shape, digits.y[:4], float(digits.X.max())
+    ((8, 8), array([0, 1, 2, 3]), 1.0)
+    """
 
     X: Array
     """Images, one per row, pixels in row-major order."""
@@ -32,7 +45,20 @@ class Images(NamedTuple):
 
 
 class Beats(NamedTuple):
-    """Heartbeats of one electrocardiogram."""
+    """Heartbeats of one electrocardiogram.
+
+    See Also
+    --------
+    load_ecg, load_mitbih : What returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.datasets import Beats
+    >>> beats = Beats(np.zeros((70, 288)), peak=108, rate=360.0)
+    >>> beats.peak / beats.rate  # seconds from the start of a beat to its R peak
+    0.3
+    """
 
     X: Array
     """Beats, one per row."""
@@ -43,7 +69,20 @@ class Beats(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """Runs of a process, in time order."""
+    """Runs of a process, in time order.
+
+    See Also
+    --------
+    load_tennessee_eastman : What returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.datasets import Runs
+    >>> runs = Runs(np.zeros((500, 2)), {4: np.ones((960, 2))}, onset=160, columns=("flow", "level"))
+    >>> len(runs.faulty[4][runs.onset :])  # rows with fault 4
+    800
+    """
 
     normal: Array
     """Rows of normal operation."""
@@ -56,12 +95,30 @@ class Runs(NamedTuple):
 
 
 class DatasetNotFound(FileNotFoundError):
-    """A dataset is neither on this machine nor downloadable; the message says how to get it."""
+    """A dataset is neither on this machine nor downloadable; the message says how to get it.
+
+    See Also
+    --------
+    load_ecg, load_mitbih, load_tennessee_eastman : Loaders that raise it.
+
+    Examples
+    --------
+    >>> from preimage.datasets import DatasetNotFound
+    >>> issubclass(DatasetNotFound, FileNotFoundError)  # what handles absent files handles it too
+    True
+    """
 
 
 def load_digits() -> Images:
     """The 1797 digits of 8 × 8 pixels that come with scikit-learn, scaled to [0, 1].
 
+    See Also
+    --------
+    load_usps, load_mnist : Larger images.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_digits
     >>> digits = load_digits()
     >>> digits.X.shape, digits.shape
     ((1797, 64), (8, 8))
@@ -76,12 +133,35 @@ def load_usps() -> Split[Images]:
     """The USPS digits: 7291 for training and 2007 for test, 16 × 16 pixels, float32 in [0, 1], ink = 1.
 
     The papers use the range [−1, 1], which is 2X − 1.
+
+    See Also
+    --------
+    load_digits, load_mnist : Other digits.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_usps
+    >>> digits = load_usps()
+    >>> digits.train.X.shape, digits.train.y[:5]
+    ((7291, 256), array([6, 5, 4, 7, 3]))
     """
     return _images(_USPS.load(), (16, 16))
 
 
 def load_mnist() -> Split[Images]:
-    """The MNIST digits: 60000 for training and 10000 for test, 28 × 28 pixels, float32 in [0, 1], ink = 1."""
+    """The MNIST digits: 60000 for training and 10000 for test, 28 × 28 pixels, float32 in [0, 1], ink = 1.
+
+    See Also
+    --------
+    load_digits, load_usps : Smaller images.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_mnist
+    >>> digits = load_mnist()
+    >>> digits.test.X.shape, digits.test.y[:5]
+    ((10000, 784), array([7, 2, 1, 0, 4]))
+    """
     arrays = _MNIST.load()
     scaled = {name: arrays[name].astype(np.float32) / np.float32(255) for name in ("X_train", "X_test")}
     return _images({**arrays, **scaled}, (28, 28))
@@ -95,9 +175,20 @@ def load_ecg(recording: str = "a") -> Beats:
     recording : {"a", "b", "c"}
         Which of the paper's three recordings: 70 beats of lead I, 62 beats of lead I, or 40 beats of lead II.
 
+    See Also
+    --------
+    load_mitbih : Many beats of one record.
+
     References
     ----------
     Gedon et al. (2023), Figure 5 (a), Figure A-8 and Table A-1 (a, b, c).
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_ecg
+    >>> beats = load_ecg("a")
+    >>> beats.X.shape, beats.peak
+    ((70, 512), 150)
     """
     if recording not in _RECORDINGS:
         raise ValueError(f"recording must be one of {', '.join(_RECORDINGS)}, got {recording!r}")
@@ -108,6 +199,17 @@ def load_mitbih() -> Beats:
     """The 2237 normal beats of record 100 of the MIT-BIH arrhythmia database, lead MLII, 360 Hz.
 
     Each beat is the window [−0.3, 0.5) s around its R peak, 288 samples in mV, with its baseline left in.
+
+    See Also
+    --------
+    load_ecg : Beats of a common length.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_mitbih
+    >>> beats = load_mitbih()
+    >>> beats.X.shape, beats.rate
+    ((2237, 288), 360.0)
     """
     return Beats(_MITBIH.load()["beats"], peak=108, rate=360.0)
 
@@ -118,10 +220,21 @@ def load_tennessee_eastman() -> Split[Runs]:
     The training runs have 500 normal rows, and 480 with each fault from the beginning; the test runs have 960 rows, and
     the fault enters at row 160. Faults 3, 9 and 15 are known to be hardly visible.
 
+    See Also
+    --------
+    preimage.Monitor : Detects the faults.
+
     References
     ----------
     Downs & Vogel (1993), "A plant-wide industrial process control problem"; the runs are those of Chiang, Russell &
     Braatz (2001).
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_tennessee_eastman
+    >>> process = load_tennessee_eastman()
+    >>> process.train.normal.shape, process.test.onset, process.test.columns[0]
+    ((500, 52), 160, 'XMEAS(1)')
     """
     arrays = _TENNESSEE_EASTMAN.load()
     train, test = (

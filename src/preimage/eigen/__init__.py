@@ -22,16 +22,13 @@ from preimage.eigen.power import PowerDeflation
 from preimage.gram.operators import Symmetric, choose_storage
 
 __all__ = [
-    "Automatic",
     "BlockKrylov",
     "Dense",
     "Eigenpairs",
     "Lanczos",
     "PowerDeflation",
     "Solver",
-    "as_solver",
     "choose_solver",
-    "storage_for",
 ]
 
 
@@ -73,6 +70,18 @@ def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
 
     Measured on two cores (Gaussian kernel on MNIST, docs/results/benchmarks.md): up to 1000 rows the choice matters
     little for few pairs; from about a twentieth of the pairs on, LAPACK is faster.
+
+    See Also
+    --------
+    Dense, BlockKrylov : The solvers that it chooses from.
+
+    Examples
+    --------
+    >>> from preimage.eigen import choose_solver
+    >>> choose_solver(300, 10)
+    Dense()
+    >>> choose_solver(20_000, 10)
+    BlockKrylov(block_size=None, tol=None, max_iter=100, storage='auto')
     """
     if n <= 500 or (k > n // 20 and choose_storage("auto", n, dtype, square=True) == "memory"):
         return Dense()

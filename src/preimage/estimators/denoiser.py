@@ -33,57 +33,61 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
 
     Stages of kernel features with a learned inverse map, see :mod:`preimage.denoising`. Without clean examples they are
     learned by Stein's identity, which needs Gaussian noise and its σ; with clean examples from corrupted copies of
-    them. Ridges and the number of levels are chosen by the error on rows set aside: the true error with clean examples,
-    Stein's unbiased estimate of it without.
+    them. Ridges and the number of levels are those of least error on validation rows: the true error with clean
+    examples, Stein's unbiased estimate of it without.
 
     Parameters
     ----------
     examples : "noisy" or "clean"
         Whether the rows given to ``fit`` are noisy or clean.
     noise : "auto", a noise law, a callable (X, rng) → Y, a number, or an array
-        The noise to remove; a number is the σ of Gaussian noise, an array the σ of every column of a table. "auto"
-        estimates σ from noisy rows. Where they do not determine it, σ is the lower end of its interval, with a
-        :class:`NoiseLevelWarning`.
+        The noise to remove; a number is the σ of Gaussian noise, an array that of every column of a table. "auto"
+        estimates σ from noisy rows; where the estimate is doubtful, a :class:`NoiseLevelWarning` says so, and σ is the
+        lower end of its interval.
     geometry : None or tuple
-        The shape of a row: (height, width) or (height, width, channels) of an image, (length,) of a signal, None for
-        a row of a table. Give it where there is one: the neighbours of a point carry much information about it.
+        The shape of a row: (height, width) or (height, width, channels) for an image, (length,) for a signal, None for
+        a list of numbers. Neighbours of a point say much about it, so give the shape where there is one.
     scale : "auto", "standard" or "none"
-        Whether columns are standardised first. "auto" does so for rows without a geometry, whose columns have units and
-        noise levels of their own: then σ is estimated for every column. Constant columns, evenly spaced ones such as
-        time, and columns that would gain nothing stay as they are.
+        Whether to standardise the columns first. "auto" does so for rows without a geometry, whose columns have units
+        and noise levels of their own: then σ is estimated for every column. A column that would gain nothing is left
+        unchanged, and so are constant columns and evenly spaced ones, such as time.
     kernel : kernel object or name
-        A kernel of the distance; without a length scale, each stage takes one from its own input.
+        A kernel of the distance; without a length scale, each stage computes one from its inputs.
     n_landmarks : "auto" or int
-        Landmarks of every stage. "auto" leaves it to ``effort``, with fewer in the first levels.
+        Landmarks of each stage. "auto" leaves them to ``effort``, with fewer for noisy examples in the first levels.
     n_stages : "auto" or int
-        The most levels; fewer where one more does not lower the risk. "auto" leaves it to ``effort``.
+        The largest number of levels; fewer are kept where one more does not help. "auto" leaves it to ``effort``.
     effort : "quick", "standard" or "best"
-        How much time to spend: by ``fit`` on landmarks, levels and places to learn from, by ``denoise_image`` and
+        How much time to spend: ``fit`` on landmarks, levels and places to learn from, ``denoise_image`` and
         ``denoise_signal`` on the search for similar patches.
     random_state : int, RandomState, Generator or None
-        Where landmarks, probes and corrupted copies are drawn from.
+        Random numbers for landmarks, probes and corrupted copies.
     n_jobs : int or None
         The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
-        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers; these bound a number too.
 
     Attributes
     ----------
     noise_ : NoiseLaw
-        The noise that is removed: by the last ``fit``, or from the last image or signal.
+        The noise that is removed: of the last ``fit``, or of the last image or signal.
     noise_along_time_ : SignalNoise
         The noise of every channel of the last signal.
     risk_ : float
-        The mean squared error per number that remains, estimated on the rows set aside, or Stein's estimate for an
-        image or signal. For a standardised table it is in units of the columns' standard deviations.
+        The mean squared error per entry that remains, measured on validation rows; for an image or signal, Stein's
+        estimate of it. For a scaled table it is in units of the columns' standard deviations.
     stack_ : Stack
         The levels that ``fit`` found.
     summary_ : dict of ColumnRisk
-        For each column of a standardised table: its noise, the error that remains, the size of the change, and whether
-        it was cleaned.
+        For each column of a scaled table: its noise, the error that remains, what was removed, and whether it changed.
     candidates_ : dict of floats
         The risk of each estimate that was tried on the last image or signal.
     residual_ : array
         What was removed from the last image.
+
+    See Also
+    --------
+    KernelPCA.denoise : One kernel PCA, with components that can be looked at.
+    preimage.noise : Noise laws.
 
     Examples
     --------

@@ -44,8 +44,8 @@ class KernelPCA(
     """Kernel principal component analysis with pre-images.
 
     ``inverse_transform`` decodes codes alone; ``denoise`` also uses the noisy rows, which are near the answer. With
-    ``preimage="auto"`` each takes the pre-image method that serves it best
-    (:func:`preimage.preimages.choose_preimage_method`), so ``denoise(X)`` is not ``inverse_transform(transform(X))``.
+    ``preimage="auto"`` each takes the method that suits it (:func:`preimage.preimages.choose_preimage_method`), so
+    ``denoise(X)`` is not ``inverse_transform(transform(X))``.
     A method given by name or object serves both; iterative methods then still start at the noisy row in ``denoise``.
 
     Parameters
@@ -63,7 +63,7 @@ class KernelPCA(
     preimage : "auto", name or method object
         The pre-image method, see :mod:`preimage.preimages`.
     center : bool
-        Whether to centre in feature space.
+        Whether to centre the images in feature space.
     random_state : int, RandomState, Generator or None
         Random numbers for solvers and methods.
     copy_X : bool
@@ -73,7 +73,7 @@ class KernelPCA(
         with an approximation keeps is always copied.
     n_jobs : int or None
         The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
-        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers; these bound a number too.
 
     Attributes
     ----------
@@ -92,16 +92,22 @@ class KernelPCA(
     trace_error_ : float
         With an approximation: the share of Σ k(x, x) that its features cannot express.
 
+    See Also
+    --------
+    Denoiser : Stages of kernel features, for images, signals and tables.
+    InvertibleKernelPCA : Features that can be undone step by step.
+    preimage.compat.KernelPCA : With scikit-learn's signature.
+
     Examples
     --------
     >>> from preimage import KernelPCA
-    >>> from preimage.datasets import half_circle
+    >>> from preimage.datasets import half_circle, half_circle_distance
     >>> X = half_circle(200, random_state=0).X
-    >>> kpca = KernelPCA(n_components=4).fit(X)
-    >>> kpca.transform(X).shape
-    (200, 4)
-    >>> kpca.inverse_transform(kpca.transform(X)).shape
-    (200, 2)
+    >>> kpca = KernelPCA(n_components=4, preimage="fixed_point").fit(X)
+    >>> kpca.transform(X).shape, kpca.inverse_transform(kpca.transform(X)).shape
+    ((200, 4), (200, 2))
+    >>> bool(half_circle_distance(kpca.denoise(X)).mean() < 0.8 * half_circle_distance(X).mean())
+    True
     """
 
     _objects = {

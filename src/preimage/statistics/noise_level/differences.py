@@ -24,6 +24,21 @@ def from_differences(X: RowsLike, shape: tuple[int, ...], *, random_state: int =
     where positions differ, only among those of least energy, chosen on one half of the rows and used on the other.
 
     Trust it where a good part of the rows is locally flat, or linear for signals.
+
+    See Also
+    --------
+    from_spectrum : For rows of any kind.
+    noise_level : Takes the better of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import from_differences
+    >>> rng = np.random.default_rng(0)
+    >>> signals = np.sin(np.linspace(0, 6, 200) + rng.uniform(0, 6, (50, 1)))
+    >>> found = from_differences(signals + 0.2 * rng.standard_normal((50, 200)), (200,))
+    >>> round(found.sigma, 2), found.method
+    (0.2, 'differences')
     """
     X, rng = checked_rows(X), np.random.default_rng(random_state)
     differences = _differences(X, shape)

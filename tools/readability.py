@@ -25,12 +25,8 @@ NOT_PROSE = [
 CODE = re.compile(r"``.*?``|`[^`]*`|\[([^\]]*)\]\([^)]*\)|!\[.*?\]\(.*?\)|\"[^\"]*\"", re.DOTALL)
 BREAK = re.compile(r"\n\s*\n|\n\s*(?=[-*] |\d+\. )|\n-{3,}\n|(?<=[.!?:;])[)*]*\s+")
 WORD = re.compile(r"[A-Za-z][\w'’-]*")
-PARTICIPLE = (
-    r"(?:\w+ed|done|found|given|held|known|made|chosen|drawn|taken|written|kept|left|built|shown|seen|sent|read|set)"
-)
-PASSIVE = re.compile(
-    rf"\b(?:is|are|was|were|be|been|being)\s+(?:\w+ly\s+|not\s+|also\s+)?{PARTICIPLE}\b", re.IGNORECASE
-)
+PARTICIPLE = r"(?:\w+ed|done|found|given|held|known|made|chosen|drawn|taken|written|kept|left|built|shown|seen|sent|read|set)"
+PASSIVE = re.compile(rf"\b(?:is|are|was|were|be|been|being)\s+(?:\w+ly\s+|not\s+|also\s+)?{PARTICIPLE}\b", re.IGNORECASE)
 
 
 def texts() -> Iterator[tuple[Path, int, str]]:
@@ -62,9 +58,7 @@ def avoided() -> dict[str, str]:
     """The words that the glossary replaces, and by what."""
     text = (ROOT / "docs" / "explanation" / "notation.md").read_text(encoding="utf-8")
     table = text.partition("## Words we avoid")[2].partition("\n## ")[0]
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")
-    ]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")]
     return {word.strip(): instead for words, instead in rows[2:] for word in words.split(",")}
 
 

@@ -13,6 +13,7 @@ from preimage.denoising.stage import Crossed, Stage
 from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Coded, Lens, Whole, Windows
 from preimage.exceptions import NoiseLevelWarning
+from preimage.gram import threads
 from preimage.kernels import Gaussian, Matern
 from preimage.kernels.geometry import squared_distances
 from preimage.noise import GaussianNoise
@@ -237,6 +238,17 @@ def test_images_of_a_fold_are_answered_by_the_stage_fitted_without_it():
     np.testing.assert_allclose(
         crossed([examples.images]), np.mean([stage([examples.images]) for stage in crossed.stages], axis=0), atol=1e-6
     )
+
+
+def test_folds_fitted_side_by_side_are_those_fitted_one_by_one(monkeypatch):
+    truth = blobs(60)
+    examples, fold = Clean(truth, noisy(truth, 0.2)), np.arange(60) % 3
+    found = []
+    for n_threads in (1, 2):
+        monkeypatch.setattr(threads, "n_threads", lambda n=n_threads: 1 if threads._alone.get() else n)
+        crossed = Recipe(Gaussian(None), 30, 1000).crossed(Whole((1.0,)), [examples.images], examples, fold, RNG(0))
+        found.append([stage.weights for stage in crossed.stages])
+    np.testing.assert_array_equal(found[0], found[1])
 
 
 def test_pieces_are_answered_by_the_half_that_did_not_learn_from_them_and_others_by_both():

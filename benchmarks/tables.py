@@ -18,11 +18,7 @@ after, divided by before, of the worst column.
 import argparse
 import json
 import warnings
-<<<<<<< HEAD
 from itertools import product
-from pathlib import Path
-=======
->>>>>>> package
 
 import numpy as np
 from sklearn import datasets

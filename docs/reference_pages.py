@@ -48,12 +48,8 @@ def write() -> None:
     HERE.mkdir(exist_ok=True)
     for room, title in pages().items():
         _write(HERE / f"{room or 'preimage'}.rst", _page(room, title))
-<<<<<<< HEAD
+    _forget({f"preimage.{room}.{name}".replace("..", ".") for room in pages() for name in public_names(room)})
     listed = "\n".join(f"   {room or 'preimage'}" for room in pages())
-=======
-    _forget({f"preimage.{room}.{name}".replace("..", ".") for room in pages for name in public_names(room)})
-    listed = "\n".join(f"   {room or 'preimage'}" for room in pages)
->>>>>>> package
     text = f"Reference\n=========\n\nEvery public name, by room.\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
     _write(HERE / "index.rst", text)
 

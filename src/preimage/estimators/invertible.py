@@ -63,11 +63,7 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         self.decoder = decoder
 
     def fit(self, X, y=None):
-<<<<<<< HEAD
         """Fit the embedding unless it is fitted already, and learn the inverse map."""
-=======
-        """Embed the rows of X where that has not been done, and learn the inverse map."""
->>>>>>> package
         self.fit_transform(X, y)
         return self
 

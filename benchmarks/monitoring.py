@@ -229,7 +229,7 @@ def main():
         found[name] = stream(runs, arguments.rows) if name == "stream" else parts[name](runs)
     detected = [found.get(name) for name in ("detection", "curved", "sensors")]
     if all(detected):
-        record(__file__, "detection", ["", "linear", "Gaussian"], sum(detected, []))
+        record(__file__, "detection", ["", "linear", "Gaussian"], [row for rows in detected for row in rows])
 
 
 if __name__ == "__main__":

@@ -154,6 +154,7 @@ def test_model_files_without_a_seed_are_refused(tmp_path, seed):
     [
         ({"offsets": np.zeros(1)}, "eigenvalue, offset or residual"),
         ({"inputs": (1.0, 2.0)}, "training rows"),
+        ({"inputs": None}, "training rows"),
         ({"inputs": np.full((20, 3), 1e300)}, "training rows"),
         ({"inputs": np.zeros((20, 2))}, "training rows"),
     ],

@@ -42,13 +42,13 @@ def _check_size(model: Any, name: str, largest: int) -> None:
 
 def _check_parts(model: Any) -> None:
     """Refuse a kernel PCA with parts that disagree and that only pre-images need: a trial would take too long."""
-    parts, inputs = getattr(model, "decomposition_", None), getattr(model, "rows_", None)
+    parts, matrices = getattr(model, "decomposition_", None), [getattr(model, "rows_", None)]
     if parts is not None:
-        inputs = getattr(parts, "inputs", None)
+        matrices = [getattr(parts, "inputs", ()), getattr(parts, "points", ())]
         shapes = {getattr(getattr(parts, name, None), "shape", ()) for name in ("eigenvalues", "offsets", "residuals")}
         if [len(shape) for shape in shapes] != [1]:
             raise ModelFileError("its parts do not fit together: a component lacks its eigenvalue, offset or residual.")
-    if inputs is not None and not _is_matrix(inputs, model.n_features_in_):
+    if not all(_is_matrix(rows, model.n_features_in_) for rows in matrices if parts is not None or rows is not None):
         raise ModelFileError("its parts do not fit together: its training rows have not the columns of the model.")
     seed = getattr(model, "_seed", 0 if parts is None else None)
     if type(seed) is not int or seed < 0:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 from pathlib import Path
 
 from crowds import threads_and_forks, workers_killed
@@ -44,6 +45,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, help="Of a part in each round; by default those of a full run.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="Write the figures there, too.")
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell switches off for jobs in the background
     found: dict[str, Tally] = {}
     for seed in range(given.rounds):
         for name in given.only:

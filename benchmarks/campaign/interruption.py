@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
 
 import numpy as np
+from sklearn.base import clone
 from tally import Tally, generator
 from threadpoolctl import threadpool_info
 
@@ -27,6 +28,7 @@ from preimage.cli import main
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 LONGEST = 120.0  # seconds of one command
+MOST_ATTEMPTS = 10  # for each case that a signal shall reach
 
 
 @dataclass(frozen=True)
@@ -73,16 +75,17 @@ class Forked:
                 return None
             sleep(0.002)
 
-    def signalled(self, which: int, seconds: float) -> Ended | None:
-        """How it ended, with a signal sent after some seconds; None if it had to be killed."""
+    def signalled(self, which: int, seconds: float) -> tuple[bool, Ended | None]:
+        """Whether a signal reached it after some seconds, and how it ended; None if it had to be killed."""
         ended = self.ended(seconds)
-        if ended is None:
-            os.kill(self.process, which)
-            ended = self.ended()
+        if ended is not None:
+            return False, ended
+        os.kill(self.process, which)
+        ended = self.ended()
         if ended is None:
             os.kill(self.process, signal.SIGKILL)
             os.waitpid(self.process, 0)
-        return ended
+        return True, ended
 
 
 def command(arguments: list[str], folder: Path, limits: dict[int, int] | None = None) -> Forked:
@@ -91,20 +94,23 @@ def command(arguments: list[str], folder: Path, limits: dict[int, int] | None = 
 
 
 def commands_killed(cases: int, seed: int) -> list[Tally]:
-    """Signals at random moments: the output is the old file or the new one, and the next run leaves nothing else."""
+    """Signals at random moments: the output is the old file or the new one, and the next run leaves nothing else.
+
+    Only commands that a signal reached before their end are counted.
+    """
     tally, rng = Tally("kills"), generator(seed, "kills")
     with TemporaryDirectory() as name, TemporaryDirectory() as logs:
         folder, log = Path(name), Path(logs)
         calls = _calls(folder, rng)
         durations = {number: _duration(call, log) for number, (call, _) in enumerate(calls)}
-        for case in range(cases):
-            number = case % len(calls)
+        for attempt in range(MOST_ATTEMPTS * cases):
+            number = attempt % len(calls)
             call, output = calls[number]
             which = SIGNALS[int(rng.integers(len(SIGNALS)))]
             before = _content(output)
-            ended = command(call, log).signalled(which, float(rng.uniform(0, 1.2) * durations[number]))
+            reached, ended = command(call, log).signalled(which, float(rng.uniform(0, 1.2) * durations[number]))
             told = f"{which.name}, {call[0]}"
-            tally.cases += 1
+            tally.cases += reached
             tally.refused += ended is not None and ended.code != 0
             tally.check(ended is not None, "hangs after a signal", told)
             tally.check(_is_whole(output, before), "half-written", told)
@@ -113,6 +119,8 @@ def commands_killed(cases: int, seed: int) -> list[Tally]:
             if left and rng.random() < 0.5:  # sometimes several kills leave theirs
                 command(call, log).ended()
                 tally.check(not _leftovers(output), "leftovers after the next run", f"{told}: {_leftovers(output)}")
+            if tally.cases == cases:
+                break
         for call, output in calls:
             command(call, log).ended()
             tally.check(not _leftovers(output), "leftovers after the last run", f"{call[0]}: {_leftovers(output)}")
@@ -144,9 +152,7 @@ def _calls(folder: Path, rng: np.random.Generator) -> list[tuple[list[str], Path
 
 
 def _duration(call: list[str], log: Path) -> float:
-    start = perf_counter()
-    command(call, log).ended()
-    return perf_counter() - start
+    return _seconds(lambda: command(call, log).ended())
 
 
 def _content(output: Path) -> bytes | dict[str, bytes]:
@@ -176,40 +182,54 @@ def _leftovers(output: Path) -> list[str]:
 
 
 def calls_interrupted(cases: int, seed: int) -> list[Tally]:
-    """Ctrl-C inside library calls: the estimator, the threads and the limits of BLAS are as before."""
+    """Ctrl-C inside library calls: the estimator, the threads and the limits of BLAS are as before.
+
+    Only calls that it reached before their end are counted.
+    """
     tally, rng = Tally("interrupts"), generator(seed, "interrupts")
     X = rng.standard_normal((400, 5))
     model = KernelPCA(3, random_state=0).fit(X)
-    state, expected, blas = dict(vars(model)), model.transform(X), _blas()
-    start = perf_counter()
-    KernelPCA(3, random_state=0).fit(X).denoise(X[:50])
-    whole = perf_counter() - start
-    for number in range(cases):
-        fitting = number % 2 == 0
-        stopped = _interrupted(
-            lambda fit=fitting: model.fit(X) if fit else model.denoise(X[:50]), rng.uniform(0, whole)
-        )
-        tally.cases += 1
-        tally.refused += stopped
-        tally.check(_blas() == blas, "BLAS limit changed", str(number))
-        if stopped and fitting:
-            same = vars(model).keys() == state.keys() and all(vars(model)[key] is state[key] for key in state)
-            tally.check(same, "estimator changed", str(number))
+    expected, before = model.transform(X), (_blas(), threading.active_count())
+    calls = {
+        "fit": lambda: model.fit(X),
+        "fit on landmarks": lambda: KernelPCA(3, approximation=50, random_state=0).fit(X),
+        "denoise": lambda: clone(model).fit(X).denoise(X[:50]),
+    }
+    durations = {name: _seconds(call) for name, call in calls.items()}
+    for attempt in range(MOST_ATTEMPTS * cases):
+        name = list(calls)[attempt % len(calls)]
         state = dict(vars(model))
+        stopped = _interrupted(calls[name], rng.uniform(0, durations[name]))
+        tally.cases += stopped
+        tally.check((_blas(), threading.active_count()) == before, "threads or BLAS limit changed", name)
+        if stopped:
+            same = vars(model).keys() == state.keys() and all(vars(model)[key] is state[key] for key in state)
+            tally.check(same, "estimator changed", name)
+        if tally.cases == cases:
+            break
     tally.check(np.allclose(model.transform(X), expected, atol=1e-9), "other answers", "after all")
     return [tally]
 
 
-def _interrupted(action, seconds: float) -> bool:
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+def _seconds(call: Callable[[], object]) -> float:
+    start = perf_counter()
+    call()
+    return perf_counter() - start
+
+
+def _interrupted(action: Callable[[], object], seconds: float) -> bool:
+    """Whether Ctrl-C after some seconds reached an action before its end."""
+    timer, finished = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)), False
     try:
         timer.start()
         action()
+        finished = True
         timer.cancel()
         timer.join()
         return False
     except KeyboardInterrupt:
-        return True
+        timer.join()
+        return not finished
 
 
 def _blas() -> list[int]:

@@ -106,6 +106,11 @@ def test_kernel_values_that_overflow_are_refused_at_fit(approximation, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_features_whose_covariance_overflows_are_refused_at_fit():
+    with pytest.raises(ValueError, match="bring the columns to a smaller scale"):
+        KernelPCA(2, kernel=Polynomial(degree=3), approximation=10, random_state=0).fit(1e30 * np.eye(24))
+
+
 def test_rows_whose_squares_overflow_are_refused_at_fit_by_kernels_that_need_none():
     X = 1e200 * np.random.default_rng(0).standard_normal((20, 2))
     with pytest.raises(ValueError, match="their squares overflow"):

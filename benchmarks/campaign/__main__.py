@@ -53,8 +53,8 @@ def main() -> int:
             for tally in run(given.cases or -(-full // ROUNDS), seed):
                 found.setdefault(tally.name, Tally(tally.name)).add(tally)
                 print(f"round {seed + 1}: {found[tally.name]}", flush=True)
-        if given.json:
-            given.json.write_text(json.dumps([tally.figures() for tally in found.values()], indent=2))
+            if given.json:
+                given.json.write_text(json.dumps([tally.figures() for tally in found.values()], indent=2))
     return 1 if any(tally.failures for tally in found.values()) else 0
 
 

@@ -11,6 +11,7 @@ from preimage.decomposition.exact import ROUND_OFF, count_wanted
 from preimage.eigen import lapack
 from preimage.eigen.base import column_signs
 from preimage.gram import threads
+from preimage.gram.operators import refuse_overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,7 @@ class Components:
 
 def leading_pairs(matrix: Array, n_components: int | float | None) -> tuple[Array, Array]:
     """Eigenpairs in descending order: as many as a whole number asks for, else all."""
+    refuse_overflow(float(matrix.sum()))
     with threads.single_threaded_blas():
         if isinstance(n_components, int) and n_components < len(matrix) // 4:
             values, vectors = lapack.leading(matrix, n_components)

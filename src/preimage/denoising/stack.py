@@ -125,7 +125,7 @@ class Plan:
         Weight of what images look like out of focus, where there are no wholes to learn from.
     in_halves : bool
         Whether the second stages are fitted for each half of the images, and show the levels above what that of the
-        other half makes of them: where places are few, what a stage makes of its own is too good.
+        other half makes of them. Where places are few, what a stage makes of its own is too good.
     """
 
     whole: Recipe | None

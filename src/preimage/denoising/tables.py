@@ -144,8 +144,8 @@ class DenoisedTable:
 
 @dataclass(frozen=True)
 class ColumnRisk:
-    """What became of one column, in its own units: its noise, the root mean squared error that is expected to remain,
-    what was removed, and whether it was changed at all.
+    """What became of one column, in its own units: its noise, the expected root mean squared error that remains, what
+    was removed, and whether it changed at all.
     """
 
     noise: float

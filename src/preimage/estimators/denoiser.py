@@ -159,17 +159,17 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return found
 
     def denoise(self, X):
-        """The same as ``transform``, by the name that other estimators give to it."""
+        """The same as ``transform``, under the name that other estimators use."""
         return self.transform(X)
 
     def denoise_image(self, image):
-        """One image without noise, from itself: (height, width), or (height, width, channels) in colour.
+        """One image without noise, denoised from itself alone: (height, width), or (height, width, channels) in colour.
 
-        Similar patches answer for each other (:mod:`preimage.denoising.groups`). The noise may follow the brightness,
+        Similar patches are denoised together (:mod:`preimage.denoising.groups`). The noise may follow the brightness,
         as that of counted light does, and values may be cut off at the ends of their range, as in picture files.
-        ``geometry`` has no part in this, and what ``fit`` has learned stays.
+        It ignores ``geometry``, and what ``fit`` has learned stays.
 
-        Attributes ``noise_``, ``risk_``, ``candidates_`` and ``residual_`` tell what was found.
+        It sets ``noise_``, ``risk_``, ``candidates_`` and ``residual_``.
         """
         image = _floating(image, "an image", (2, 3))
         return self._alone(image, image if image.ndim == 3 else image[..., None])
@@ -177,8 +177,13 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     def denoise_stack(self, stack):
         """Frames without noise, each from itself and its neighbours: (frames, height, width), or with channels last.
 
-        A film, or the slices of a volume: similar patches are sought in five frames. What was found is told as by
+        <<<<<<< HEAD
+        A film, or the slices of a volume: similar patches are sought in five frames. It sets the same attributes as
         ``denoise_image``.
+        =======
+        A film, or the slices of a volume: similar patches are sought in five frames. The same attributes as
+        after ``denoise_image`` show what was found.
+        >>>>>>> package
         """
         stack = _floating(stack, "a stack", (3, 4))
         return self._alone(stack, stack if stack.ndim == 4 else stack[..., None])
@@ -196,13 +201,13 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return denoised
 
     def denoise_signal(self, signal):
-        """One signal without noise, from itself: (length,), or (length, channels) for leads or stereo sound.
+        """One signal without noise, denoised from itself alone: (length,), or (length, channels) for leads or stereo.
 
-        Similar patches along time answer for each other (:mod:`preimage.denoising.signals`), in all channels at once.
-        The channels may differ in their noise, which may change along time. A long recording is answered in pieces.
-        ``geometry`` and ``kernel`` have no part in this, and what ``fit`` has learned stays.
+        Similar patches along time are denoised together (:mod:`preimage.denoising.signals`), in all channels at once.
+        The channels may differ in their noise, which may change along time. A long recording is denoised in pieces.
+        It ignores ``geometry`` and ``kernel``, and what ``fit`` has learned stays.
 
-        Attributes ``noise_``, ``noise_along_time_``, ``risk_`` and ``candidates_`` tell what was found.
+        It sets ``noise_``, ``noise_along_time_``, ``risk_`` and ``candidates_``.
         """
         signal = _floating(signal, "a signal", (1, 2))
         self._check_alone()

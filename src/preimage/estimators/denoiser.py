@@ -54,8 +54,8 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     kernel : kernel object or name
         A kernel of the distance; without a length scale, each stage computes one from its inputs.
     n_landmarks : "auto" or int
-        Landmarks of each stage; fewer where noisy points are few, 150 for each landmark above 300. "auto" leaves them to
-        ``effort``, with fewer for noisy examples in the first levels.
+        Landmarks of each stage; above 300 at most one per 150 noisy points. "auto" leaves them to ``effort``, with
+        fewer for noisy examples in the first levels.
     n_stages : "auto" or int
         The largest number of levels; fewer are kept where one more does not help. "auto" leaves it to ``effort``.
     effort : "quick", "standard" or "best"

@@ -166,7 +166,7 @@ class KernelPCA(
 
         <<<<<<< HEAD
         ``Nystrom(points)`` fixes the landmarks in advance, so that models of separate parts can be combined by
-        :meth:`merge`. X may be a buffer that is reused for every call: the rows that are kept are copied.
+        :meth:`merge`. X may be a buffer that is reused for every call: the model copies the rows that it keeps.
         =======
         ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
         :meth:`merge`. X may be a buffer that is reused for every call: the model copies the rows that it keeps.

@@ -178,13 +178,8 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     def denoise_stack(self, stack):
         """Frames without noise, each from itself and its neighbours: (frames, height, width), or with channels last.
 
-        <<<<<<< HEAD
         A film, or the slices of a volume: similar patches are sought in five frames. It sets the same attributes as
         ``denoise_image``.
-        =======
-        A film, or the slices of a volume: similar patches are sought in five frames. The same attributes as
-        after ``denoise_image`` show what was found.
-        >>>>>>> package
         """
         stack = _floating(stack, "a stack", (3, 4))
         return self._alone(stack, stack if stack.ndim == 4 else stack[..., None])

@@ -8,7 +8,7 @@ tell the variance of the noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.fft import dctn
@@ -32,28 +32,23 @@ SINGLE = 0.02  # the least share of single points among those beside a limit, if
 ROUNDS = 12
 CUT_OFF = 0.7  # share of the values of a patch on a limit, up to which it tells the noise: half where x is the limit
 BANDS = 8  # of brightness, to compare curves by
-CLEARER = 25.0  # by how much the misfit of a line must be less than that of a constant, in units of chance
+CLEARER = 25.0  # by how much the misfit of a curve that grows must be less than that of a constant, in units of chance
 RISE = 1.3  # and how much the variance must change between the dark and the bright
 
 
 def measured_noise(image: np.ndarray, limits: Limits) -> NoiseCurve:
-    """The curve of an image (grid…, channels): constant variance unless a line is clearly nearer to what is seen.
-
-    A line is taken for counted light, whose zeros are not cut off.
-    """
+    """The curve of an image (grid…, channels): constant unless one that grows is clearly nearer to what is seen."""
     if is_drawn(image, limits):
         return NoiseCurve(0.0, 0.0)
     patches = _Patches.of(image, limits)
-    constant = patches.fitted(limits, sloped=False)
+    constant = patches.fitted(limits, 0)
     texture = patches.texture(patches.flat(constant, TEXTURE))
+    grown = patches.growing(limits.high)
+    if grown and patches.prefers(grown, constant, own=texture > ALL_TEXTURE):
+        return grown
     if texture > ALL_TEXTURE:  # there is hardly any noise in it
         return NoiseCurve(0.0, constant.floor * (ALL_TEXTURE / texture) ** 2, constant.limits)
-    counted = patches.fitted(Limits(-np.inf, limits.high), sloped=True)
-    if counted.slope <= 0 or not patches.changes(counted):
-        return constant
-    flats = [patches.flat(curve, MANY_TEXTURE) for curve in (counted, constant)]
-    better = min(patches.misfit(constant, flat) - patches.misfit(counted, flat) for flat in flats)
-    return counted if better > CLEARER else constant
+    return constant
 
 
 def is_drawn(image: np.ndarray, limits: Limits) -> bool:
@@ -98,14 +93,13 @@ class _Patches:
         found = [_measures(_some_patches(channel), limits) for channel in np.moveaxis(image, -1, 0)]
         return cls(*map(np.concatenate, zip(*found, strict=True)))
 
-    def fitted(self, limits: Limits, sloped: bool) -> NoiseCurve:
-        """The curve of flat patches, which are found by the curve of the round before."""
+    def fitted(self, limits: Limits, power: int) -> NoiseCurve:
+        """The curve of flat patches, which are found by the curve of the round before: a constant plus a power of x."""
         curve, chosen = NoiseCurve(0.0, 1.0, limits), self._flat_in_bands(limits)
         for _ in range(ROUNDS):
             floor = max(float(np.mean(self.squares[chosen])), 1e-12) if curve.floor == 1.0 else curve.floor
-            curve = NoiseCurve(curve.slope, floor, limits)
-            curve = self._regressed(curve, chosen, sloped)
-            chosen = self.flat(curve, MANY_TEXTURE if sloped or limits else TEXTURE)
+            curve = self._regressed(replace(curve, floor=floor), chosen, power)
+            chosen = self.flat(curve, MANY_TEXTURE if power or limits else TEXTURE)
         return curve
 
     def flat(self, curve: NoiseCurve, most_texture: float) -> np.ndarray:
@@ -121,6 +115,24 @@ class _Patches:
     def texture(self, chosen: np.ndarray) -> float:
         """How uneven patches are beside their high frequencies: up to 1 for the flattest if noise is all they have."""
         return float(np.sqrt(self.uneven[chosen].mean() / max(self.squares[chosen].mean(), 1e-300)))
+
+    def growing(self, high: float) -> NoiseCurve | None:
+        """The curve that grows with x, by which there are flat patches: a line, as counted light has, or a square, as
+        speckle has. The zeros of neither are cut off.
+        """
+        curves = [self.fitted(Limits(-np.inf, high), power) for power in (1, 2)]
+        flats = [self.flat(curve, MANY_TEXTURE) for curve in curves]
+        fit = [
+            curve
+            for curve, flat in zip(curves, flats, strict=True)
+            if self.changes(curve) and self.texture(flat) <= MANY_TEXTURE
+        ]
+        return min(fit, key=lambda curve: sum(self.misfit(curve, flat) for flat in flats), default=None)
+
+    def prefers(self, grown: NoiseCurve, constant: NoiseCurve, own: bool) -> bool:
+        """Whether a curve that grows fits its flat patches, and unless ``own`` also those of the constant, better."""
+        flats = [self.flat(curve, MANY_TEXTURE) for curve in ([grown] if own else [grown, constant])]
+        return min(self.misfit(constant, flat) - self.misfit(grown, flat) for flat in flats) > CLEARER
 
     def changes(self, curve: NoiseCurve) -> bool:
         """Whether the noise differs much between dark and bright patches."""
@@ -138,20 +150,20 @@ class _Patches:
                 total += gap**2 / (2 * variance**2 / (N_FINE * len(band)) + (0.02 * variance) ** 2)
         return total
 
-    def _regressed(self, curve: NoiseCurve, chosen: np.ndarray, sloped: bool) -> NoiseCurve:
-        """A line, or a constant, through the squares as they would be without limits."""
+    def _regressed(self, curve: NoiseCurve, chosen: np.ndarray, power: int) -> NoiseCurve:
+        """A constant, or one plus a power of x, through the squares as they would be without limits."""
         left = curve.variance(self.means[chosen])
-        if not sloped:
+        if not power:
             floor = curve.floor * float(self.squares[chosen].mean() / left.mean())
             return NoiseCurve(0.0, max(floor, 1e-12), curve.limits)
         x = curve.undone(self.means[chosen])
-        variance = curve.before(x)
-        squares = self.squares[chosen] * variance / left
-        design = np.column_stack([x, np.ones_like(x)]) / variance[:, None]
-        slope, floor = np.linalg.lstsq(design, squares / variance, rcond=None)[0]
+        variance, relative = curve.before(x), self.squares[chosen] / left
+        design = np.column_stack([x**power, np.ones_like(x)]) / variance[:, None]
+        growth, floor = np.linalg.lstsq(design, relative, rcond=None)[0]
         if floor < 0:
-            slope, floor = np.sum(squares * x / variance**2) / np.sum(np.square(x / variance)), 0.0
-        return NoiseCurve(max(float(slope), 0.0), max(float(floor), 1e-12), curve.limits)
+            growth, floor = relative @ design[:, 0] / np.sum(np.square(design[:, 0])), 0.0
+        slope, bend = (float(max(growth, 0)) * (power == kind) for kind in (1, 2))
+        return NoiseCurve(slope, max(float(floor), 1e-12), curve.limits, bend)
 
     def _telling(self, limits: Limits) -> np.ndarray:
         """Numbers of the patches that are not cut off too much; of all, where these are too few."""

@@ -36,6 +36,7 @@ lint: $(READY)
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet . || { echo "some files are not formatted: run make format"; exit 1; }
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python tools/readability.py
 	@! grep -n '://' requirements.lock || { echo "requirements.lock holds an address: run make lock"; exit 1; }
 
 format: $(READY)
@@ -55,7 +56,8 @@ campaign: $(READY)
 
 # The site, with every warning an error; examples that have not changed are not run again.
 docs: $(READY)
-	@MPLBACKEND=Agg OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@MPLBACKEND=Agg OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html \
+		-d docs/_build/doctrees docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 # Both distributions built, checked, and tested with the newest and the oldest dependencies:
@@ -71,6 +73,7 @@ lock: $(TOOLS)
 
 $(TOOLS): pyproject.toml
 	@$(PYTHON) -m venv $@
+	@$@/bin/pip install -qq --upgrade 'pip>=25.1'  # which knows groups
 	@$@/bin/pip install -qq --group release
 	@touch $@
 

@@ -13,6 +13,7 @@ FILES = {
     "load_mitbih": "mitbih_100_beats.npz",
     "load_mnist": "mnist.npz",
     "load_tennessee_eastman": "tennessee_eastman.npz",
+    "load_set12": "set12.npz",
     "load_usps": "usps.npz",
 }
 

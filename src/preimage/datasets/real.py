@@ -1,20 +1,18 @@
 """Loaders for real data.
 
 A loader looks for its file in the folder named by the environment variable ``PREIMAGE_DATA``, then in scikit-learn's
-data home, and then downloads what a public source offers.
+data home, and then downloads it from its public source.
 """
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from preimage.datasets import downloads
+from preimage.datasets.sources import DataSource
 from preimage.datasets.split import Split
 
 Array = NDArray[Any]
@@ -92,21 +90,6 @@ class Runs(NamedTuple):
     """The first row of a faulty run at which the fault is in; 0 where it is from the beginning."""
     columns: tuple[str, ...]
     """Names of the measured (XMEAS) and manipulated (XMV) variables."""
-
-
-class DatasetNotFound(FileNotFoundError):
-    """A dataset is neither on this machine nor downloadable; the message says how to get it.
-
-    See Also
-    --------
-    load_ecg, load_mitbih, load_tennessee_eastman : Loaders that raise it.
-
-    Examples
-    --------
-    >>> from preimage.datasets import DatasetNotFound
-    >>> issubclass(DatasetNotFound, FileNotFoundError)  # what handles absent files handles it too
-    True
-    """
 
 
 def load_digits() -> Images:
@@ -244,6 +227,29 @@ def load_tennessee_eastman() -> Split[Runs]:
     return Split(train, test)
 
 
+def load_set12() -> dict[str, Array]:
+    """The twelve grey pictures of the denoising literature: "01" to "07" of 256 × 256, the others of 512 × 512 pixels.
+
+    Their pixels are whole numbers from 0 to 255.
+
+    See Also
+    --------
+    preimage.Denoiser.denoise_image : Denoises one picture alone.
+
+    References
+    ----------
+    Zhang et al. (2017), "Beyond a Gaussian denoiser: residual learning of deep CNN for image denoising".
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_set12
+    >>> pictures = load_set12()
+    >>> len(pictures), pictures["01"].shape
+    (12, (256, 256))
+    """
+    return _SET12.load()
+
+
 def _images(arrays: Mapping[str, Array], shape: tuple[int, int]) -> Split[Images]:
     train, test = (
         Images(arrays[f"X_{part}"], arrays[f"y_{part}"].astype(np.intp), shape) for part in ("train", "test")
@@ -251,129 +257,34 @@ def _images(arrays: Mapping[str, Array], shape: tuple[int, int]) -> Split[Images
     return Split(train, test)
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A file of arrays, and where to get it."""
-
-    title: str
-    file: str
-    shapes: dict[str, tuple[int, ...]]
-    ranges: dict[str, tuple[float, float]]
-    advice: str
-    fetch: Callable[[], dict[str, Array]] | None = None
-
-    def load(self) -> dict[str, Array]:
-        """Arrays from the first folder that has the file, else from the network."""
-        for folder in _folders():
-            if (folder / self.file).is_file():
-                return self.check(_read(folder / self.file, self.shapes), str(folder / self.file))
-        if self.fetch is None:
-            raise DatasetNotFound(self.missing())
-        try:
-            arrays = self.fetch()
-        except Exception as error:  # what a failed download raises depends on the network, the server and the parser
-            raise DatasetNotFound(self.missing(f", and the download failed ({error})")) from error
-        return self.check(arrays, f"the download of {self.title}")
-
-    def check(self, arrays: dict[str, Array], origin: str) -> dict[str, Array]:
-        """Refuse arrays that are not the ones expected."""
-        for name, shape in self.shapes.items():
-            if name not in arrays:
-                raise ValueError(f"{origin} has no array {name!r}: it is not {self.title}. {self.contents()}")
-            if arrays[name].shape != shape or arrays[name].dtype.kind not in "fiu":
-                found = f"{arrays[name].dtype} of shape {arrays[name].shape}"
-                raise ValueError(f"in {origin} the array {name!r} is {found}, not {self.title}. {self.contents()}")
-        for name, (low, high) in self.ranges.items():
-            # Written so that NaN fails too.
-            if not (arrays[name].min() >= low and arrays[name].max() <= high):
-                raise ValueError(f"in {origin} the array {name!r} has values outside [{low:g}, {high:g}].")
-        return {name: arrays[name] for name in self.shapes}
-
-    def contents(self) -> str:
-        """Describe the file in a sentence."""
-        arrays = ", ".join(f"{name} {shape}" for name, shape in self.shapes.items())
-        return f"{self.file} must hold the arrays {arrays}."
-
-    def missing(self, download: str = "") -> str:
-        """Tell where the file was looked for, and how to get it."""
-        folders = " or ".join(str(folder) for folder in _folders()) or "any data folder"
-        return (
-            f"{self.title} were not found: there is no {self.file} in {folders}{download}. {self.advice} "
-            f"Keep it in a folder named by the environment variable PREIMAGE_DATA. {self.contents()}"
-        )
-
-
-def is_present(file: str) -> bool:
-    """Whether a data file lies in one of the folders that loaders search, so that nothing need be downloaded."""
-    return any((folder / file).is_file() for folder in _folders())
-
-
-def _folders() -> Iterator[Path]:
-    """Folders that may hold data files, in the order of search."""
-    if own := os.environ.get("PREIMAGE_DATA"):
-        yield Path(own).expanduser()
-    # As sklearn.datasets.get_data_home() has it, which would also import scikit-learn and make the folder.
-    with suppress(RuntimeError):  # there is no home
-        yield Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser()
-
-
-def _read(path: Path, names: Iterable[str]) -> dict[str, Array]:
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            return {name: file[name] for name in names if name in file.files}
-    except Exception as error:  # a damaged file may fail in zipfile, in zlib or in the parser of array headers
-        raise ValueError(f"{path} cannot be read as an npz file of plain arrays ({error}).") from error
-
-
-def _fetch_usps() -> dict[str, Array]:
-    X, y = _openml(data_id=41082)
-    X = ((X - X.min()) / (X.max() - X.min())).astype(np.float32)
-    y = y - y.min()  # there the digits 0 to 9 are labelled 1 to 10
-    if not np.array_equal(np.bincount(y[:7291], minlength=10), _USPS_TRAIN_COUNTS):
-        raise ValueError("its rows are not in the official order, training digits first")
-    return {"X_train": X[:7291], "y_train": y[:7291], "X_test": X[7291:], "y_test": y[7291:]}
-
-
-def _fetch_mnist() -> dict[str, Array]:
-    X, y = _openml(name="mnist_784", version=1)
-    return {"X_train": X[:60000], "y_train": y[:60000], "X_test": X[60000:], "y_test": y[60000:]}
-
-
-def _openml(**which: Any) -> tuple[Array, Array]:
-    from sklearn.datasets import fetch_openml
-
-    parser = "pandas" if find_spec("pandas") else "liac-arff"  # the same numbers; pandas is faster
-    X, y = fetch_openml(**which, as_frame=False, return_X_y=True, parser=parser)
-    return X, y.astype(float).astype(int)
-
-
-_USPS_TRAIN_COUNTS = (1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644)
 _RECORDINGS = {"a": "ecg4_lead0", "b": "ecg1_lead0", "c": "ecg18_lead1"}
 
-_USPS = _Source(
+_USPS = DataSource(
     title="the USPS digits",
     file="usps.npz",
     shapes={"X_train": (7291, 256), "y_train": (7291,), "X_test": (2007, 256), "y_test": (2007,)},
     ranges={"X_train": (0, 1), "y_train": (0, 9), "X_test": (0, 1), "y_test": (0, 9)},
     advice="With a network, preimage.datasets.load_usps() takes them from OpenML (data_id=41082).",
-    fetch=_fetch_usps,
+    fetch=downloads.usps,
 )
-_MNIST = _Source(
+_MNIST = DataSource(
     title="the MNIST digits",
     file="mnist.npz",
     shapes={"X_train": (60000, 784), "y_train": (60000,), "X_test": (10000, 784), "y_test": (10000,)},
     ranges={"X_train": (0, 255), "y_train": (0, 9), "X_test": (0, 255), "y_test": (0, 9)},
     advice="With a network, preimage.datasets.load_mnist() takes them from OpenML ('mnist_784', version=1).",
-    fetch=_fetch_mnist,
+    fetch=downloads.mnist,
 )
-_ECG = _Source(
+_ECG = DataSource(
     title="the ECG beats of the invertible kernel PCA paper",
     file="cpsc_normal_beats.npz",
     shapes={"ecg4_lead0": (70, 512), "ecg1_lead0": (62, 512), "ecg18_lead1": (40, 512)},
     ranges=dict.fromkeys(_RECORDINGS.values(), (-100, 100)),
     advice="The beats are in the public repository dgedon/invertible_kernel_PCA on GitHub, here one beat per row.",
+    fetch=downloads.heartbeats,
+    digest="d3babd74dabed16688f86b1c2570dd0e5e6668d1b63925d0eb02cb3e353da11d",
 )
-_MITBIH = _Source(
+_MITBIH = DataSource(
     title="the MIT-BIH beats",
     file="mitbih_100_beats.npz",
     shapes={"beats": (2237, 288)},
@@ -383,6 +294,8 @@ _MITBIH = _Source(
         "wfdb.rdann('100', 'atr', pn_dir='mitdb') its beats: cut the beats marked N from lead MLII, "
         "[-0.3, 0.5) s around each mark."
     ),
+    fetch=downloads.mitbih,
+    digest="e47fa7d674bf57b00bb5a148f2100da63c61a5bfa94e121fe3f22c68db66f118",
 )
 _FAULTS = range(1, 22)
 _VARIABLES = (*(f"XMEAS({number})" for number in range(1, 42)), *(f"XMV({number})" for number in range(1, 12)))
@@ -391,13 +304,27 @@ _RUNS: dict[str, tuple[int, ...]] = {
     for fault in range(22)
     for end in ("", "_te")
 }
-_TENNESSEE_EASTMAN = _Source(
+_TENNESSEE_EASTMAN = DataSource(
     title="the runs of the Tennessee Eastman process",
     file="tennessee_eastman.npz",
     shapes=_RUNS,
     ranges=dict.fromkeys(_RUNS, (-1e5, 1e5)),
     advice=(
         "The runs are in the public repository camaramm/tennessee-eastman-profBraatz on GitHub, d00.dat to d21_te.dat, "
-        "one row a sample here (d00.dat is transposed there)."
+        "here one sample per row (d00.dat is transposed there)."
     ),
+    fetch=partial(downloads.tennessee_eastman, tuple(_RUNS)),
+    digest="c6d71400d894cb91c92d71b07d4dfaf2d73c4134b1bf5ae9ecfd9a4dc2cec689",
+)
+_PICTURES: dict[str, tuple[int, ...]] = {
+    f"{number:02d}": (256, 256) if number < 8 else (512, 512) for number in range(1, 13)
+}
+_SET12 = DataSource(
+    title="the twelve pictures",
+    file="set12.npz",
+    shapes=_PICTURES,
+    ranges=dict.fromkeys(_PICTURES, (0, 255)),
+    advice="They are in the public repository cszn/DnCNN on GitHub, testsets/Set12/01.png to 12.png.",
+    fetch=partial(downloads.set12, tuple(_PICTURES)),
+    digest="bc04213b2b59e09ce3f3b0e05303d1c4a162f825b7de61c857e9d27c100bb4a5",
 )

@@ -39,7 +39,7 @@ class BlockKrylov:
     ----------
     block_size : int, optional
         Columns per pass. By default k/2 where the matrix is stored, because many small blocks beat few large ones for
-        the same number of products, and 2k where every pass computes the kernel again, because further columns are
+        the same number of products. It is 2k where every pass computes the kernel again, because further columns are
         then nearly free.
     tol : float, optional
         Bound on the residuals ‖Au − λu‖ relative to λ₁: 1e-6, and 2e-6 in float32. The error of an eigenvalue is of

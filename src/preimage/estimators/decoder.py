@@ -88,7 +88,7 @@ class Decoder(Persistent, conventions.NestedParameters):
         return self.map_.values(Z).astype(self._uncertainty.known.rows.dtype, copy=False)
 
     def inverse_transform(self, Z):
-        """The same as ``predict``, by the name that transformers give to it."""
+        """The same as ``predict``, under the name that transformers use."""
         return self.predict(Z)
 
     def uncertainty(self, Z):

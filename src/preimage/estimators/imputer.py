@@ -106,7 +106,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     @conventions.keeps_n_jobs
     def transform(self, X):
-        """The rows with their gaps filled; with ``add_indicator``, what was missing beside them."""
+        """The rows with their gaps filled; with ``add_indicator``, columns that mark what was missing follow."""
         X, given = self._read(X)
         filled = self._filled(X).astype(given.dtype, copy=False)
         return (
@@ -115,12 +115,12 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     @conventions.in_input_columns
     def impute(self, X):
-        """The filled rows alone, by the name that :meth:`KernelPCA.impute` gives to them."""
+        """The filled rows alone; the name is that of :meth:`KernelPCA.impute`."""
         return self._filled(self._read(X)[0])
 
     @conventions.keeps_n_jobs
     def uncertainty(self, X):
-        """The standard deviation that is expected of every filled entry; 0 where an entry is observed.
+        """The expected standard deviation of the error of every filled entry; 0 where an entry is observed.
 
         It is that of the Gaussian model given the observed entries of the row, times a factor per column by which the
         errors at hidden entries exceed it. Categories have that of their level's indicator.
@@ -129,7 +129,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     @conventions.keeps_n_jobs
     def interval(self, X, level=0.9):
-        """Lower and upper ends between which a filled entry lies with the given probability; observed ones are both.
+        """Lower and upper ends of an interval that holds a filled entry with the given probability; equal if observed.
 
         The width is calibrated on hidden entries (split conformal prediction), whatever the law of the errors.
         """

@@ -63,12 +63,12 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         self.decoder = decoder
 
     def fit(self, X, y=None):
-        """Embed the rows of X where that has not been done, and learn the way back."""
+        """Fit the embedding unless it is fitted already, and learn the inverse map."""
         self.fit_transform(X, y)
         return self
 
     def fit_transform(self, X, y=None):
-        """The codes of the rows of X, whose inverse is then known."""
+        """Fit, and return the codes of the rows of X."""
         rows = validate_data(self, X, accept_sparse="csr", dtype=conventions.FLOATS)
         fitted = _is_fitted(self.embedding)
         model = self.embedding if fitted else clone(self.embedding, safe=False)

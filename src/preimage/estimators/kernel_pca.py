@@ -164,8 +164,8 @@ class KernelPCA(
     def partial_fit(self, X: RowsLike, y=None):
         """Add the rows of a stream. The first rows fix the kernel's scale and the landmarks; give thousands of them.
 
-        ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
-        :meth:`merge`. X may be a buffer that is reused for every call: the rows that are kept are copied.
+        ``Nystrom(points)`` fixes the landmarks in advance, so that models of separate parts can be combined by
+        :meth:`merge`. X may be a buffer that is reused for every call: the model copies the rows that it keeps.
         """
         with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
             settings, rng = Settings.of(self), conventions.generator(self.random_state)
@@ -177,7 +177,7 @@ class KernelPCA(
 
     @conventions.keeps_n_jobs
     def merge(self, other):
-        """Add all rows that another estimator has seen through the same landmarks; as if one had seen them all."""
+        """Add all rows that another estimator with the same landmarks has seen, as if one had seen them all."""
         check_is_fitted(self)
         check_is_fitted(other)
         rng = conventions.generator(self.random_state)
@@ -229,7 +229,7 @@ class KernelPCA(
 
         Its ``transform``, its projections and their pre-images take ``n_points`` kernel values per row. Methods that
         look for neighbours (``Distance``, ``ConvexCombination``) find them among those points only and lose accuracy;
-        ``FixedPoint``, ``Gradient`` and ``Learned`` hardly do.
+        ``FixedPoint``, ``Gradient`` and ``Learned`` lose little.
         ``compression_errors_`` holds the relative error of a projection for every size, see
         :class:`preimage.reduced.ReducedSet`; ``method`` is one of :mod:`preimage.reduced`.
         """

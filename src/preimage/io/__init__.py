@@ -1,8 +1,8 @@
 """Data files in and out: numpy, delimited text, parquet, folders of images, one image, one signal.
 
 Every file is rows of numbers, with a :class:`Form` that says how they stood in it, so that others like them can be
-written: names of columns and columns that are no numbers, the size and depth of images, the rate of sound. One image is
-one row; one signal is one column. Large files are walked in blocks and never held whole.
+written. It keeps names of columns and columns that are no numbers, the size and depth of images, the rate of sound.
+One image is one row; one signal is one column. Large files are walked in blocks and never held whole.
 """
 
 from __future__ import annotations

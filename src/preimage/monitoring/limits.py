@@ -258,7 +258,7 @@ def average_run_length(alarms: np.ndarray) -> float:
 class Reference:
     """The statistics of normal rows that the model has not seen: limits, the index and p-values follow from them.
 
-    The index of a row is max(T²/limit, SPE/limit), and both limits together are exceeded at the rate alpha: they are
+    The index of a row is max(T²/limit, SPE/limit). Rows exceed both limits together at the rate alpha: the limits are
     the scales of the two, multiplied by the one number that makes the quantile of the index 1.
 
     Parameters

@@ -1,7 +1,7 @@
 """What a pre-image method is and what it returns.
 
-A method is a small frozen object in two steps: ``prepare(model)`` does the work that all targets share, and returns an
-inverse map, which maps a batch of targets (an expansion, with optional starting points) to a :class:`Preimages`.
+A method is a small frozen object in two steps. ``prepare(model)`` does the work that all targets share, and returns an
+inverse map. That maps a batch of targets (an expansion, with optional starting points) to a :class:`Preimages`.
 :func:`find_in_batches` runs it within the memory budget, and warns once about all rows that failed.
 """
 

@@ -40,9 +40,9 @@ class Wiener(PreimageMethod):
     puts there: a rare large value is not noise. For gross errors there is ``denoise(..., outlier_scale="auto")``.
 
     Few components leave much over, and σ may then be more noise than there is. So where ``noise`` is None, each row y
-    has its own σ(y)² = min(σ², a² + b(y)²): a² is the most noise that the training rows can have, since white noise
-    adds its variance along every axis, and b(y)² is the variance by which y exceeds them (``RowFilter.excess``). The
-    regression counts in proportion, σ(y)²/σ².
+    has its own σ(y)² = min(σ², a² + b(y)²). Here a² is the most noise that the training rows can have, since white
+    noise adds its variance along every axis, and b(y)² is the variance by which y exceeds them (``RowFilter.excess``).
+    The regression counts in proportion, σ(y)²/σ².
 
     Parameters
     ----------

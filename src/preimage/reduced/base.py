@@ -88,7 +88,7 @@ class Image(NamedTuple):
 class Growth:
     """An orthonormal basis e₁, e₂, … of the span of chosen images φ(zⱼ), and the part of the vectors outside it.
 
-    It is a partial Cholesky decomposition whose pivots are chosen by the vectors: with K_ZZ = LLᵀ the basis is
+    It is a partial Cholesky decomposition whose pivots are chosen by the vectors. With K_ZZ = LLᵀ the basis is
     e = L⁻¹φ(Z), the vectors have the coordinates cₖⱼ = ⟨Ψₖ, eⱼ⟩ in it, their least-squares weights are B = cL⁻¹, and
     the squared error falls by Σₖ cₖⱼ² with point j.
     """

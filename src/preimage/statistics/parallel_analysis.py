@@ -74,8 +74,8 @@ def parallel_analysis(
     """Leading components whose eigenvalues exceed a quantile of those of column-wise permuted data.
 
     With B permutations the threshold Tₖ is the ⌈quantile · (B + 1)⌉-th smallest of the k-th eigenvalues of the permuted
-    data's centred kernel matrices, so that for independent columns λ₁ > T₁ has the probability 1 − quantile, exactly
-    (a Monte-Carlo test); B of 19 is the least for 95 %. q is the number of leading λₖ > Tₖ.
+    data's centred kernel matrices. For independent columns λ₁ > T₁ then has exactly the probability 1 − quantile (a
+    Monte-Carlo test); B of 19 is the least for 95 %. q is the number of leading λₖ > Tₖ.
 
     Parameters
     ----------

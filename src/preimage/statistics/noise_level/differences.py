@@ -18,7 +18,7 @@ def from_differences(X: RowsLike, shape: tuple[int, ...], *, random_state: int =
     """σ from differences of neighbours where the rows are flat.
 
     The differences r of an image (mixed, of first order along both axes) or a signal (of second order), scaled to the
-    noise's variance, are a mixture over places: σε where the row is flat, and more elsewhere. For a mixture of
+    noise's variance, are a mixture: σε where the row is flat, and more elsewhere. For a mixture of
     Gaussians with variances σ² + s² the characteristic function is φ(t) = E exp(−t²(σ² + s²)/2), in which flat places
     dominate as t grows: −2 d log φ/d(t²) → σ². That slope is taken as far out as the number of differences allows;
     where positions differ, only among those of least energy, chosen on one half of the rows and used on the other.

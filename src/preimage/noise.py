@@ -153,7 +153,20 @@ class ColumnNoise(NoiseLaw):
 
 
 @dataclass(frozen=True)
-class SaltAndPepper(NoiseLaw):
+class _Impulses(NoiseLaw):
+    """Values that are lost with probability p, to others from low to high."""
+
+    p: float
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_probability(self.p)
+        _require(_is_range((self.low, self.high)), f"low must be < high, got {self.low!r} and {self.high!r}")
+
+
+@dataclass(frozen=True)
+class SaltAndPepper(_Impulses):
     """Impulse noise: each value becomes low or high, with probability p/2 each, and stays otherwise.
 
     Parameters
@@ -181,14 +194,6 @@ class SaltAndPepper(NoiseLaw):
     (array([0. , 0.5, 1. ]), array([0.2, 0.6, 0.2]))
     """
 
-    p: float
-    low: float = 0.0
-    high: float = 1.0
-
-    def __post_init__(self) -> None:
-        _require_probability(self.p)
-        _require(_is_range((self.low, self.high)), f"low must be < high, got {self.low!r} and {self.high!r}")
-
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
         """Overwrite a random subset of the values."""
         u = rng.random(X.shape)
@@ -196,7 +201,7 @@ class SaltAndPepper(NoiseLaw):
 
 
 @dataclass(frozen=True)
-class RandomImpulses(NoiseLaw):
+class RandomImpulses(_Impulses):
     """Impulse noise of any value: each value becomes a uniform draw from [low, high] with probability p.
 
     Parameters
@@ -218,14 +223,6 @@ class RandomImpulses(NoiseLaw):
     >>> float((noisy == 0.5).mean().round(1)), float(noisy.min().round(1)), float(noisy.max().round(1))
     (0.6, 0.0, 1.0)
     """
-
-    p: float
-    low: float = 0.0
-    high: float = 1.0
-
-    def __post_init__(self) -> None:
-        _require_probability(self.p)
-        _require(_is_range((self.low, self.high)), f"low must be < high, got {self.low!r} and {self.high!r}")
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
         """Overwrite a random subset of the values."""

@@ -443,7 +443,7 @@ def test_rows_with_gaps_get_a_sentence(digits, from_noisy):
         (lambda d: d.denoise_image(np.full((9, 9), np.nan)), "fill them first"),
         (lambda d: d.set_params(noise=Masking(0.1)).denoise_signal(np.arange(9.0)), "only Gaussian noise"),
         (lambda d: d.set_params(effort="most").denoise_image(np.eye(50)), "effort must be one of"),
-        (lambda d: d.set_params(noise=Masking(0.1)).denoise_image(np.eye(50)), "only Gaussian, Poisson and speckle noise"),
+        (lambda d: d.set_params(noise=Masking(0.1)).denoise_image(np.eye(50)), "only Gaussian, Poisson and speckle"),
         (lambda d: d.set_params(examples="clean", noise=0.1).denoise_image(np.eye(50)), "no clean examples"),
     ],
 )

@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike
 from preimage._typing import Generator
 from preimage.eigen.base import Eigenpairs, Solver
 from preimage.eigen.block_krylov import BlockKrylov
+from preimage.eigen.checked import CheckedLanczos
 from preimage.eigen.dense import Dense
 from preimage.eigen.lanczos import Lanczos
 from preimage.eigen.power import PowerDeflation
@@ -66,17 +67,19 @@ def as_solver(solver: object) -> Solver:
 def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
     """The solver for k of n eigenpairs.
 
-    * up to 500 rows, or for more than a twentieth of all pairs where the matrix fits the memory budget: ``Dense``;
+    * for more than a tenth of all pairs, or a twentieth from 2000 rows on, where the matrix fits the memory budget, and
+      always up to 150 rows: ``Dense``;
+    * up to 2000 rows ARPACK, and one of the two others where it fails or has missed a repeated eigenvalue;
     * otherwise ``BlockKrylov``, which stores the matrix where it fits and computes it again where it does not. Up to
       5000 rows in float64 its tolerance is 1e-10: a few more passes cost little there, and codes agree with LAPACK's
       to nine digits.
 
-    Measured on two cores (Gaussian kernel on MNIST, docs/results/benchmarks.md): up to 1000 rows the choice matters
-    little for few pairs; from about a twentieth of the pairs on, LAPACK is faster.
+    Measured on two cores (Gaussian kernel on MNIST, docs/results/benchmarks.md).
     """
-    if n <= 500 or (k > n // 20 and choose_storage("auto", n, dtype, square=True) == "memory"):
+    if n <= 150 or (k > n // (10 if n <= 2000 else 20) and choose_storage("auto", n, dtype, square=True) == "memory"):
         return Dense()
-    return BlockKrylov(tol=1e-10) if n <= 5000 and np.dtype(dtype) == np.float64 else BlockKrylov()
+    blocks = BlockKrylov(tol=1e-10) if n <= 5000 and np.dtype(dtype) == np.float64 else BlockKrylov()
+    return CheckedLanczos(Dense() if n <= 500 else blocks) if n <= 2000 else blocks
 
 
 def storage_for(solver: Solver, n: int, k: int, dtype: DTypeLike = float) -> str:

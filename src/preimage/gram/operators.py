@@ -74,6 +74,9 @@ class Stored(Symmetric):
         super().__init__(matrix.dtype, matrix.shape[0])
         self.matrix = matrix
 
+    def _matvec(self, v: Array) -> Array:
+        return self.matrix @ v
+
     def _matmat(self, V: Array) -> Array:
         return tiles.multiply_stored(self.matrix, V)
 
@@ -161,6 +164,10 @@ class Centred(Symmetric):
     def __init__(self, operator: Symmetric) -> None:
         super().__init__(operator.dtype, operator.shape[0])
         self.operator = operator
+
+    def _matvec(self, v: Array) -> Array:
+        product = self.operator.matvec(v - v.mean())
+        return product - product.mean()
 
     def _matmat(self, V: Array) -> Array:
         product = self.operator @ (V - V.mean(axis=0))

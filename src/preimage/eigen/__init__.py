@@ -67,8 +67,8 @@ def as_solver(solver: object) -> Solver:
 def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
     """The solver for k of n eigenpairs.
 
-    * for more than a tenth of all pairs, or a twentieth from 2000 rows on, where the matrix fits the memory budget, and
-      always up to 150 rows: ``Dense``;
+    * up to 150 rows, and for more than a tenth of all pairs (above 2000 rows, a twentieth) where the matrix fits the
+      memory budget, which is not asked up to 500 rows: ``Dense``;
     * up to 2000 rows ARPACK, and one of the two others where it fails or has missed a repeated eigenvalue;
     * otherwise ``BlockKrylov``, which stores the matrix where it fits and computes it again where it does not. Up to
       5000 rows in float64 its tolerance is 1e-10: a few more passes cost little there, and codes agree with LAPACK's
@@ -76,7 +76,8 @@ def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
 
     Measured on two cores (Gaussian kernel on MNIST, docs/results/benchmarks.md).
     """
-    if n <= 150 or (k > n // (10 if n <= 2000 else 20) and choose_storage("auto", n, dtype, square=True) == "memory"):
+    many = k > n // (10 if n <= 2000 else 20)
+    if n <= 150 or (many and (n <= 500 or choose_storage("auto", n, dtype, square=True) == "memory")):
         return Dense()
     blocks = BlockKrylov(tol=1e-10) if n <= 5000 and np.dtype(dtype) == np.float64 else BlockKrylov()
     return CheckedLanczos(Dense() if n <= 500 else blocks) if n <= 2000 else blocks

@@ -38,16 +38,6 @@ def _few(matrix: Array, k: int) -> lapack.Pairs | None:
     diagonal = matrix.diagonal().copy()
     # The transpose of a C-ordered matrix is what LAPACK reads without copying. "U" of it is our lower triangle.
     pairs = lapack.subset(matrix.T, k, lower=False, overwrite=True)
-    _restore_lower(matrix, diagonal)
-    return pairs
-
-
-def _restore_lower(matrix: Array, diagonal: Array) -> None:
-    """Restore the lower triangle and the diagonal, which LAPACK overwrote, from the upper triangle and a copy."""
-    blocks = tiles.slices(matrix.shape[0])
-    for i, rows in enumerate(blocks):
-        upper = np.triu(matrix[rows, rows], 1)
-        matrix[rows, rows] = upper + upper.T
-        for columns in blocks[:i]:
-            matrix[rows, columns] = matrix[columns, rows].T
+    tiles.mirror(matrix)  # LAPACK overwrote the lower triangle and the diagonal
     np.fill_diagonal(matrix, diagonal)
+    return pairs

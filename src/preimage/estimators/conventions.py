@@ -251,7 +251,7 @@ def generator(random_state) -> np.random.Generator:
     """A numpy generator from scikit-learn's ``random_state`` (an int, a RandomState, a Generator or None)."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if isinstance(random_state, int):
+    if isinstance(random_state, int) and not isinstance(random_state, bool):
         return np.random.default_rng(_first_draw(random_state))
     return np.random.default_rng(check_random_state(random_state).randint(2**31))
 

@@ -264,14 +264,19 @@ def center_in_place(matrix: np.ndarray) -> None:
         threads.parallel_map(centre, tiles.slices(matrix.shape[0], 128))
 
 
+def check_storage(storage: str) -> None:
+    """Refuse unknown names."""
+    if storage not in ("auto", "memory", "square", "recompute"):
+        raise ValueError(f'storage must be "auto", "memory" or "recompute", not {storage!r}.')
+
+
 def choose_storage(storage: str, n: int, dtype: DTypeLike, *, square: bool = False) -> str:
     """How to hold a kernel matrix; ``"auto"`` is ``"memory"`` where it takes at most half of the free memory.
 
     ``"memory"`` holds one triangle of it, ``"square"`` all of it for solvers that work on the matrix itself, and
     ``"recompute"`` none. ``square`` is for callers that need the full matrix.
     """
-    if storage not in ("auto", "memory", "square", "recompute"):
-        raise ValueError(f'storage must be "auto", "memory" or "recompute", not {storage!r}.')
+    check_storage(storage)
     if storage != "auto":
         return storage
     needed = n * n * np.dtype(dtype).itemsize / (1 if square else 2)

@@ -10,7 +10,7 @@ NUMERICAL := $(foreach room,kernels gram eigen features decomposition preimages 
 # Extra arguments go through: make test ARGS="-k kernels"
 ARGS ?=
 
-.PHONY: demo test test-slow test-machines test-other lint format bench campaign docs lock clean
+.PHONY: demo test test-slow test-machines test-other lint format bench bench-history campaign docs lock clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -42,7 +42,11 @@ format: $(READY)
 	@$(BIN)/ruff format --quiet .
 
 bench: $(READY)
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
+	@for script in $(filter-out benchmarks/racing.py benchmarks/history.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
+
+# The main ratios to peers as a line of benchmarks/history/ratios.jsonl, and a picture of all lines.
+bench-history: $(READY)
+	@$(BIN)/python benchmarks/history.py $(ARGS)
 
 # Hostile files, extreme numbers, crowds, signals and limits: many hours; make campaign ARGS="--only numerics --cases 500"
 campaign: $(READY)

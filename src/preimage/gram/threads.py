@@ -40,7 +40,7 @@ def parallel_map(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list
     """
     tasks = list(tasks)
     n = n_threads() if len(tasks) > 1 else 1
-    if n == 1:  # so it is in a thread of ours: one that waits for its own pool deadlocks
+    if n == 1 or _alone.get():  # a thread that waits for its own pool deadlocks
         return [function(task) for task in tasks]
     settings = get_config()
     settings["working_memory"] /= n

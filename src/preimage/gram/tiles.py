@@ -32,7 +32,7 @@ def cross(kernel: Kernel, X: Rows, Y: Rows, out: np.ndarray | None = None) -> np
     def fill(rows: slice) -> None:
         left = right.like(X[rows])
         for columns in slices(Y.shape[0], side):
-            out[rows, columns] = left.values(right[columns])
+            left.values(right[columns], out[rows, columns])
 
     threads.parallel_map(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
     return out
@@ -312,9 +312,8 @@ def upper_tiles(X: Rows) -> list[Place]:
     They are up to twice as long as others: stored tiles are used as they are, and the thin products of eigensolvers are
     faster with long ones.
     """
-    n = X.shape[0]
-    side = tile_side(X, most=int(np.clip(-(-n // 6), TILE, 2 * TILE)))
-    blocks = slices(n, -(-n // -(-n // side)))  # all about as long
+    side = tile_side(X, most=int(np.clip(-(-X.shape[0] // 6), TILE, 2 * TILE)))
+    blocks = slices(X.shape[0], side)
     return [(rows, columns) for i, rows in enumerate(blocks) for columns in blocks[i:]]
 
 

@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TOOLS := build/tools
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 PYTEST := $(BIN)/python -m pytest
 NUMERICAL := $(foreach room,kernels gram eigen features decomposition preimages invertible denoising estimators,tests/$(room)) \
@@ -10,7 +11,7 @@ NUMERICAL := $(foreach room,kernels gram eigen features decomposition preimages 
 # Extra arguments go through: make test ARGS="-k kernels"
 ARGS ?=
 
-.PHONY: demo test test-slow test-machines test-other lint format bench bench-history campaign docs lock clean
+.PHONY: demo test test-slow test-machines test-other lint format bench bench-history figures campaign docs dist-check lock clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -23,7 +24,7 @@ test: $(READY)
 test-slow: $(READY)
 	@$(PYTEST) -m slow $(ARGS)
 
-# Every core type of OpenBLAS that this processor runs, 1 and 2 threads; then the oldest numpy, scipy and scikit-learn.
+# Every core type of OpenBLAS that this processor runs, with 1 and 2 threads.
 test-machines: $(READY)
 	@$(BIN)/python tests/machines.py $(ARGS)
 
@@ -35,6 +36,7 @@ lint: $(READY)
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet . || { echo "some files are not formatted: run make format"; exit 1; }
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python tools/readability.py
 	@! grep -n '://' requirements.lock || { echo "requirements.lock holds an address: run make lock"; exit 1; }
 
 format: $(READY)
@@ -48,21 +50,35 @@ bench: $(READY)
 bench-history: $(READY)
 	@$(BIN)/python benchmarks/history.py $(ARGS)
 
+# README and docs with the figures that the benchmarks recorded (python benchmarks/digits.py --record).
+figures: $(READY)
+	@$(BIN)/python benchmarks/figures
+
 # Hostile files, extreme numbers, crowds, signals and limits: many hours; make campaign ARGS="--only numerics --cases 500"
 campaign: $(READY)
 	@nice -n 10 $(BIN)/python benchmarks/campaign $(ARGS)
 
 # The site, with every warning an error; examples that have not changed are not run again.
 docs: $(READY)
-	@MPLBACKEND=Agg OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@MPLBACKEND=Agg OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -b html \
+		-d docs/_build/doctrees docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+# Both distributions built, checked, and tested with the newest and the oldest dependencies:
+# make dist-check ARGS="--only oldest"
+dist-check: $(TOOLS)
+	@nice -n 10 $(TOOLS)/bin/python tools/distributions.py $(ARGS)
+
 # The lock holds versions and hashes for every platform and no address, so that any index can serve it.
-lock:
-	@test -x build/lock/bin/uv || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install -qq uv; }
-	@build/lock/bin/uv pip compile --quiet --universal --no-header --generate-hashes --no-emit-index-url \
+lock: $(TOOLS)
+	@$(TOOLS)/bin/uv pip compile --quiet --universal --no-header --generate-hashes --no-emit-index-url \
 		--python-version 3.11 --extra all --group dev $(ARGS) pyproject.toml --output-file requirements.lock
 	@! grep -n '://' requirements.lock
+
+$(TOOLS): pyproject.toml
+	@$(PYTHON) -m venv $@
+	@$@/bin/pip install -qq --group release
+	@touch $@
 
 $(READY): pyproject.toml papers/pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "use Python 3.11 or later: make PYTHON=python3.12")'

@@ -1,7 +1,6 @@
 """Parts of ``denoising.py`` on single pictures: Set12, kinds of files, levels of noise, time and memory."""
 
 import io
-import os
 import subprocess
 import sys
 import time
@@ -11,7 +10,7 @@ import numpy as np
 from sklearn.datasets import load_sample_image
 
 from preimage import Denoiser
-from preimage.datasets import load_digits
+from preimage.datasets import load_digits, load_set12
 from preimage.noise import SaltAndPepper
 from preimage.statistics import metrics
 
@@ -60,7 +59,7 @@ def jpeg(image, quality, subsampling):
 
 def set12_pictures(figures):
     """The twelve pictures by their names, noisy at a σ when asked."""
-    pictures = np.load(os.path.join(os.environ["PREIMAGE_DATA"], "set12.npz"))
+    pictures = load_set12()
     names = sorted(pictures)[:: 6 if figures.options.quick else 1]
     return {name: pictures[name] / 255 for name in names if pictures[name].size < 2**17 or not figures.options.small}
 

@@ -1,6 +1,6 @@
 """Digits denoised by every method, each with tuned settings: the tables of the README and the settings of the demo.
 
-    python benchmarks/digits.py [--seed 0] [--json]
+    python benchmarks/digits.py [--seed 0] [--json] [--record]
 
 Clean examples: 1000 clean digits to train on, 200 noisy ones (σ = 0.3) to test on. Linear PCA and scikit-learn's
 KernelPCA have the settings with the least true error on 200 validation digits. Ours have the least Stein estimate on
@@ -16,6 +16,7 @@ import json
 from itertools import product
 
 import numpy as np
+from figures import record
 
 from preimage import Denoiser, KernelPCA
 from preimage.datasets import load_digits
@@ -109,10 +110,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--record", action="store_true", help="keep the tables for README and docs")
     options = parser.parse_args()
     digits = NoisyDigits.draw(options.seed)
     tables = {"with clean examples": with_clean_examples(digits), "with noisy digits only": with_noisy_only(digits)}
     found = {title: [measured(attempt, digits.clean) for attempt in attempts] for title, attempts in tables.items()}
+    if options.record:
+        for title, entries in found.items():
+            record(__file__, title, ["", "SNR, dB"], [[entry.method, f"{entry.snr:.2f}"] for entry in entries])
     if options.json:
         rows = {t: [{k: v for k, v in vars(e).items() if k != "images"} for e in found[t]] for t in found}
         print(json.dumps(rows, indent=1))

@@ -4,7 +4,7 @@
 scikit-learn's iterative imputer, which learns little from complete rows, is also shown fitted on the same rows with
 the same share of missing values. Our length scale and number of components are chosen on 300 validation images.
 
-    python benchmarks/imputation.py [--test 500] [--json FILE]
+    python benchmarks/imputation.py [--test 500] [--json FILE] [--record]
 """
 
 import argparse
@@ -13,6 +13,7 @@ import time
 import warnings
 
 import numpy as np
+from figures import record
 from sklearn.exceptions import ConvergenceWarning as ScikitConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
@@ -61,6 +62,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--test", type=int, default=500)
     parser.add_argument("--json", help="write the figures to this file")
+    parser.add_argument("--record", action="store_true", help="keep the tables for README and docs")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ScikitConvergenceWarning)
     usps, rng = load_usps(), np.random.default_rng(0)
@@ -77,6 +79,9 @@ def main():
     print(f"{'error of the missing pixels':30}" + "".join(f"{rate:>10.0%} missing" for rate in RATES))
     for name, row in table.items():
         print(f"{name:30}" + "".join(f"{cell['rmse']:11.4f} {cell['seconds']:5.0f} s" for cell in row.values()))
+    if options.record:
+        rows = [[name, *(f"{cell['rmse']:.4f}" for cell in row.values())] for name, row in table.items()]
+        record(__file__, "errors", ["method", *(f"{100 * rate:.0f} % missing" for rate in RATES)], rows)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(table, file, indent=1)

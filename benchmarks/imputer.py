@@ -7,12 +7,11 @@ else. The error is the root mean squared error of the missing entries, divided b
 forests have 30 trees with a third of the columns at every split, and three rounds; of the
 256 columns of USPS they see the 40 most correlated ones.
 
-    PREIMAGE_DATA=... python benchmarks/imputer.py [--tables wine] [--seeds 1] [--cache FOLDER] [--json FILE]
+    python benchmarks/imputer.py [--tables wine] [--seeds 1] [--cache FOLDER] [--json FILE]
 """
 
 import argparse
 import json
-import os
 import time
 import warnings
 from pathlib import Path
@@ -25,7 +24,7 @@ from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 
 from preimage import Imputer
-from preimage.datasets import load_usps
+from preimage.datasets import load_tennessee_eastman, load_usps
 
 ROWS = {"digits": 400, "usps": 250, "tennessee": 400}  # random forests take minutes with more
 SMALL = ("breast_cancer", "wine", "diabetes")
@@ -38,8 +37,8 @@ NEIGHBOURS = [(k, weights) for k in (2, 3, 5, 8, 12, 20) for weights in ("unifor
 
 def tennessee():
     """Measurements of a chemical plant in normal operation."""
-    with np.load(Path(os.environ["PREIMAGE_DATA"]) / "tennessee_eastman.npz") as arrays:
-        return np.concatenate([arrays["d00"], arrays["d00_te"]]).astype(float)
+    runs = load_tennessee_eastman()
+    return np.concatenate([runs.train.normal, runs.test.normal]).astype(float)
 
 
 LOADERS = {

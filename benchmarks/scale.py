@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from figures import record
 
 from preimage import KernelPCA, decomposition
 from preimage.datasets import load_mnist, load_usps
@@ -387,8 +388,110 @@ def show(results):
             print(f"  {name:44} {line}")
 
 
-def _number(value):
-    return f"{value:.4g}" if isinstance(value, float | int) else str(value)
+def _number(value, digits=4):
+    return f"{value:.{digits}g}" if isinstance(value, float | int) else str(value)
+
+
+def keep(results):
+    """The tables of README and docs/results/benchmarks.md."""
+    for name, table in TABLES.items():
+        columns, rows = table(results)
+        if rows:
+            record(__file__, name, columns, rows)
+
+
+def _titled(figures, *keys):
+    """Rows of the methods whose title is known, with these of their figures."""
+    return [[TITLES[name], *(_number(row[key], 3) for key in keys)] for name, row in figures.items() if name in TITLES]
+
+
+def _exact_table(results):
+    columns = ["", "seconds, warm memory", "cold memory", "largest relative error of an eigenvalue"]
+    return columns, _titled(results.get("exact", {}), "seconds", "untouched", "eigenvalue_error")
+
+
+def _memory_table(results):
+    found = {name: row for name, row in results.get("exact", {}).items() if name in MEMORY and "rise" in row}
+    rows = [[MEMORY[name], f"{row['rise'] / 1e9:.2f} GB", f"{row['rise_in_8n2']:.2f}"] for name, row in found.items()]
+    return ["memory, float64", "rise", "in units of 8n² bytes"], rows
+
+
+def _transform_table(results):
+    return ["", "seconds, warm memory", "cold memory"], _titled(results.get("transform", {}), "seconds", "untouched")
+
+
+def _million_table(results):
+    rows = [
+        [TITLES[name.split(", n=")[0] + " of a file"], f"{int(name.split('=')[1]):,}".replace(",", " ")]
+        + [f"{row['seconds']:.1f}", f"{row['rise'] / 1e9:.2g} GB", f"{row['trace_error']:.3f}"]
+        for name, row in results.get("large", {}).items()
+        if "seconds" in row
+    ]
+    return ["", "rows", "seconds", "memory rise", "relative trace error"], rows
+
+
+def _landmarks_table(results):
+    found = {}
+    for name, row in results.get("landmarks", {}).items():
+        data, _, sampler = name.rpartition(", ")
+        found.setdefault(data, {})[sampler] = f"{row['trace_error']:.3g}"
+    rows = [[data, row["Uniform"], row["RPCholesky"]] for data, row in found.items()]
+    return ["data, landmarks", "`Uniform`", "`RPCholesky`"], rows
+
+
+def _solvers_table(results):
+    rows = [
+        [name.replace(" rows", "").replace(" pairs", ""), *(f"{1000 * seconds:.0f}" for seconds in row.values())]
+        for name, row in results.get("solvers", {}).items()
+    ]
+    return ["n, k", "`Dense`", "`BlockKrylov`", "`Lanczos`"], rows
+
+
+def _growth_table(results):
+    found = results.get("growth", {})
+    sizes = sorted({int(key[2:]) for row in found.values() for key in row})
+    rows = [
+        [TITLES.get(f"{name}, growth", name)] + [_number(row[f"n={n}"], 2) if f"n={n}" in row else "" for n in sizes]
+        for name, row in found.items()
+    ]
+    return ["seconds, rows", *(f"{n:,}".replace(",", " ") if n >= 10_000 else str(n) for n in sizes)], rows
+
+
+TABLES = {
+    "exact": _exact_table,
+    "memory": _memory_table,
+    "transform": _transform_table,
+    "million": _million_table,
+    "landmarks": _landmarks_table,
+    "solvers": _solvers_table,
+    "growth": _growth_table,
+}
+TITLES = {  # names of the docs
+    "preimage float64": "`KernelPCA(32)`, float64",
+    "preimage float64, off the grid": "the same, rows off the grid",
+    "preimage float32": "`KernelPCA(32)`, float32",
+    "scikit-learn arpack float64": "scikit-learn, arpack, float64",
+    "scikit-learn randomized float64": "scikit-learn, randomized, float64",
+    "scikit-learn arpack float32": "scikit-learn, arpack, float32",
+    "scikit-learn randomized float32": "scikit-learn, randomized, float32",
+    "preimage": "`transform`",
+    "preimage, off the grid": "the same, new rows off the grid",
+    "scikit-learn": "scikit-learn",
+    "preimage of a file": "`KernelPCA(32, approximation=1000)`",
+    "scikit-learn Nystroem + PCA of a file": "scikit-learn `Nystroem` + `PCA`",
+    "preimage, exact, growth": "`KernelPCA(32)`",
+    "preimage, 1000 landmarks, growth": "`KernelPCA(32, approximation=1000)`",
+    "scikit-learn arpack, growth": "scikit-learn `KernelPCA`, arpack",
+    "scikit-learn Nystroem + PCA, growth": "scikit-learn `Nystroem` + `PCA`",
+    "nystrompca, growth": "nystrompca, 1000 landmarks",
+    "kernlab (R), growth": "kernlab `kpca` (R), exact",
+    "KeOps + eigsh, growth": "KeOps + `eigsh`, on the processor",
+}
+MEMORY = {
+    "memory: memory": "`KernelPCA(32)`, one triangle",
+    "memory: recompute": '`BlockKrylov(storage="recompute")`',
+    "memory: scikit": "scikit-learn, arpack",
+}
 
 
 def plot(results, path):
@@ -414,6 +517,7 @@ def main():
     parser.add_argument("--only", nargs="+", choices=SECTIONS, help="sections to run")
     parser.add_argument("--full", action="store_true", help="with 60 000 rows exact and a million approximate")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser.add_argument("--record", action="store_true", help="keep the tables for README and docs")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw seconds against rows, log-log")
     parser.add_argument("--task", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -428,6 +532,8 @@ def main():
         if arguments.json:
             arguments.json.write_text(json.dumps(results, indent=2) + "\n")
     show(results)
+    if arguments.record:
+        keep(results)
     if arguments.plot:
         plot(results, arguments.plot)
 

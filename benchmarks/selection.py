@@ -15,6 +15,7 @@ import time
 import warnings
 
 import numpy as np
+from figures import record
 from sklearn.datasets import load_sample_images
 from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 from sklearn.feature_extraction.image import extract_patches_2d
@@ -33,6 +34,7 @@ from preimage_papers.protocols import load
 PROTOCOLS = ("P1g25", "P1g50", "P3", "P4", "P5")
 NUMBERS = [4, 8, 16, 32, 64, 128, 256]
 FACTORS = [2.0 ** (k / 2) for k in range(6)]
+TITLES = {"P1g25": "P1 σ = .25", "P1g50": "P1 σ = .5"}
 LEVELS = (0.05, 0.1, 0.25, 0.5)
 MANY = 1000
 
@@ -198,17 +200,56 @@ def _seconds(task):
     return time.perf_counter() - start
 
 
+def keep(report):
+    """The tables of the guide."""
+    for part, name in (("choice", "choice"), ("noise", "noise"), ("speed", "speed")):
+        if part in report:
+            record(__file__, name, *TABLES[part](report[part]))
+
+
+def _choice_table(found):
+    columns = ["protocol and method", "with clean data", "without"]
+    columns += ["SURE and true error: correlation", "worst error", "median"]
+    rows = [
+        [TITLES.get(name.split()[0], name.split()[0]) + ", " + name.split(" ", 1)[1]]
+        + [f"{row[key]:.2f}" for key in ("dB with clean data", "dB without")]
+        + [f"{row['correlation']:.4f}"]
+        + [f"{100 * row[key]:.1f} %" for key in ("worst error", "median error")]
+        for name, row in found.items()
+    ]
+    return columns, rows
+
+
+def _noise_table(found):
+    rows = [
+        [name, *(f"{100 * e:+.1f} %".replace("-", "−") for e in row)] for name, row in found.items() if len(row) == 4
+    ]
+    return ["data", *(f"{100 * level:.0f} %" for level in LEVELS)], rows
+
+
+def _speed_table(times):
+    ratio = times["GridSearchCV"] / times["select"]
+    rows = [[name, f"{seconds:.1f}"] for name, seconds in times.items()]
+    return ["96 settings on 3000 × 256", "seconds"], [*rows, ["GridSearchCV over select", f"{ratio:.1f}"]]
+
+
+TABLES = {"choice": _choice_table, "noise": _noise_table, "speed": _speed_table}
+
+
 def main():
     parts = {"choice": choice, "noise": noise, "components": components, "speed": speed}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"any of {', '.join(parts)}; all by default")
     parser.add_argument("--json", help="write the figures to this file")
+    parser.add_argument("--record", action="store_true", help="keep the tables for README and docs")
     options = parser.parse_args()
     warnings.simplefilter("ignore", PreimageWarning)
     report = {}
     for name in options.parts or parts:
         print(f"\n{name}")
         report[name] = parts[name]()
+    if options.record:
+        keep(report)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(report, file, indent=1)

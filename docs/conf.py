@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "benchmarks")]
 
+import figures
 import reference_pages
 
 from preimage import __version__
@@ -25,7 +26,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.md5"]
+exclude_patterns = ["_build", "**/sg_execution_times.rst", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.md5"]
 nitpicky = False
 suppress_warnings = ["config.cache"]
 
@@ -46,6 +47,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "min_reported_time": 1e9,
+    "write_computation_times": False,  # its page would load scripts from other machines
     "abort_on_example_error": True,
     "remove_config_comments": True,
     "matplotlib_animations": False,
@@ -59,6 +61,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": []}
 html_theme_options = {
     "logo": {"text": "preimage"},
@@ -67,9 +70,26 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": False,
     "show_toc_level": 2,
+    "navigation_depth": 2,  # a page need not list all names of all rooms
+    "collapse_navigation": True,
     "navigation_with_keys": False,
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+def setup(app):
+    """Figures of the benchmarks are put into every page as it is read; maps for debuggers are not published."""
+    app.connect("source-read", _with_figures)
+    app.connect("build-finished", _without_maps)
+
+
+def _with_figures(app, name, source):
+    source[0] = figures.filled(source[0])
+
+
+def _without_maps(app, error):
+    for path in Path(app.outdir).glob("_static/**/*.map"):
+        path.unlink()

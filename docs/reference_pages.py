@@ -9,6 +9,7 @@ HERE = Path(__file__).parent / "reference"
 TITLES = {
     "compat": "scikit-learn's signature",
     "datasets": "Data",
+    "denoising": "Hum and drift of signals",
     "eigen": "Eigensolvers",
     "exceptions": "Errors and warnings",
     "export": "Export",
@@ -16,15 +17,23 @@ TITLES = {
     "invertible": "Activations",
     "io": "Files",
     "kernels": "Kernels",
+    "kernels.scales": "Length scales",
     "monitoring": "Limits and memory of a monitor",
     "noise": "Noise laws",
     "plot": "Pictures",
     "preimages": "Pre-image methods",
     "progress": "Progress",
     "reduced": "Reduced sets",
+    "reduced.machines": "Compressed kernel machines",
     "report": "Reports",
     "selection": "Choosing settings",
+    "statistics.metrics": "Error measures",
 }
+
+
+def pages() -> dict[str, str]:
+    """The title of every page, by its room; the package itself is ""."""
+    return {"": "Estimators and functions"} | TITLES
 
 
 def public_names(room: str = "") -> list[str]:
@@ -37,10 +46,10 @@ def public_names(room: str = "") -> list[str]:
 def write() -> None:
     """The pages of all rooms, and the page that lists them."""
     HERE.mkdir(exist_ok=True)
-    pages = {"": "Estimators and functions"} | {room: TITLES[room] for room in TITLES if room in preimage._ROOMS}
-    for room, title in pages.items():
+    for room, title in pages().items():
         _write(HERE / f"{room or 'preimage'}.rst", _page(room, title))
-    listed = "\n".join(f"   {room or 'preimage'}" for room in pages)
+    _forget({f"preimage.{room}.{name}".replace("..", ".") for room in pages() for name in public_names(room)})
+    listed = "\n".join(f"   {room or 'preimage'}" for room in pages())
     text = f"Reference\n=========\n\nEvery public name, by room.\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
     _write(HERE / "index.rst", text)
 
@@ -54,6 +63,13 @@ def _page(room: str, title: str) -> str:
         f"{heading}\n{'=' * len(heading)}\n\n.. currentmodule:: {module}\n\n{about}\n\n"
         f".. autosummary::\n   :toctree: generated\n   :nosignatures:\n\n{names}\n"
     )
+
+
+def _forget(names: set[str]) -> None:
+    """Remove the pages of names that are no longer public."""
+    for path in (HERE / "generated").glob("*.rst"):
+        if path.stem not in names:
+            path.unlink()
 
 
 def _write(path: Path, text: str) -> None:

@@ -4,13 +4,11 @@ OpenBLAS rounds differently on every kind of processor; ``OPENBLAS_CORETYPE`` ma
 
     python tests/machines.py                          every core type, with 1 and 2 threads of BLAS each
     python tests/machines.py --other tests/test_x.py  the one core type that rounds most unlike this processor's own
-    python tests/machines.py --oldest                 the oldest numpy, scipy and scikit-learn that pyproject allows
 
 Other arguments go to pytest. It prints what was run, and fails where one run fails.
 """
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,41 +49,22 @@ def most_different() -> str:
     return next((name for name in ("Nehalem", "Haswell", *found) if found.get(name, native) != native), "")
 
 
-def run(core_type: str, threads: int, arguments: list[str], python: str = sys.executable) -> bool:
+def run(core_type: str, threads: int, arguments: list[str]) -> bool:
     """One run of the suite; as many workers as leave every thread of BLAS a core."""
     workers = max((os.cpu_count() or 1) // threads, 1)
     setting = {"OMP_NUM_THREADS": str(threads)} | ({"OPENBLAS_CORETYPE": core_type} if core_type else {})
-    print(f"== {core_type or 'native'}, {threads} BLAS threads, {workers} workers, {python}", flush=True)
-    command = [python, "-m", "pytest", "-n", str(workers), *arguments]
+    print(f"== {core_type or 'native'}, {threads} BLAS threads, {workers} workers", flush=True)
+    command = [sys.executable, "-m", "pytest", "-n", str(workers), *arguments]
     return subprocess.run(command, cwd=ROOT, env=os.environ | setting).returncode == 0
 
 
-def oldest_python() -> str:
-    """A Python of its own, with the lower bounds of pyproject that decide about numbers."""
-    import tomllib
-
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    deciding = [need for need in settings["project"]["dependencies"] if re.match("numpy|scipy|scikit-learn", need)]
-    tools = [need for need in settings["dependency-groups"]["dev"] if isinstance(need, str)]
-    pinned = [need.replace(">=", "==") for need in deciding]
-    python = ROOT / "build" / "oldest" / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", ROOT / "build" / "oldest"], check=True)
-    subprocess.run([python, "-m", "pip", "install", "-qq", "--editable", f"{ROOT}[all]", *tools, *pinned], check=True)
-    return str(python)
-
-
 def main(arguments: list[str]) -> int:
-    kind = arguments.pop(0) if arguments and arguments[0] in ("--other", "--oldest") else ""
-    if kind == "--other":
-        runs = [run(most_different(), 1, arguments)]
-    elif kind == "--oldest":
-        runs = [run("", 1, arguments, oldest_python())]
+    if arguments and arguments[0] == "--other":
+        runs = [run(most_different(), 1, arguments[1:])]
     else:
         found = supported()
         print("core types of OpenBLAS that this processor runs:", found, flush=True)
         runs = [run(core_type, threads, arguments) for core_type in found for threads in (1, 2)]
-        runs.append(run("", 1, arguments, oldest_python()))
     return 0 if all(runs) else 1
 
 

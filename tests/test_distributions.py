@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 from click.testing import CliRunner
 
-from preimage import cli
+from preimage import __version__, cli
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,12 +29,20 @@ def test_each_wheel_holds_its_own_package_and_nothing_of_the_other(folder, held,
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         if (ROOT / folder / name).is_file():
             shutil.copy(ROOT / folder / name, source)
+    version = tmp_path / "src" / "preimage" / "__init__.py"  # where the papers look for their version
+    version.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "src" / "preimage" / "__init__.py", version)
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=source, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.split("-")[1] == __version__
     files = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert held <= files
     assert not [name for name in files if absent in name]
+
+
+def test_the_citation_names_this_version():
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("arguments", [[], ["all", "--quick"], ["--help"]])

@@ -17,6 +17,7 @@ __all__ = [
     "IndefiniteKernelWarning",
     "ModelFileError",
     "NoiseLevelWarning",
+    "NotExpressible",
     "NothingFilteredWarning",
     "NothingFoundWarning",
     "PoorApproximationWarning",
@@ -59,60 +60,316 @@ def silenced(*categories: type[Warning]) -> Iterator[None]:
 
 
 class PreimageWarning(UserWarning):
-    """Something worth knowing about a result."""
+    """Something worth knowing about a result; the base class of this library's warnings.
+
+    See Also
+    --------
+    ConvergenceWarning, FewerComponentsWarning, NoiseLevelWarning : Some of its kinds.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from preimage import KernelPCA
+    >>> from preimage.exceptions import PreimageWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", PreimageWarning)  # silences all of them
+    ...     kpca = KernelPCA(3, kernel="linear").fit([[0, 1], [1, 0], [2, 2], [3, 1]])
+    >>> kpca.n_components_
+    2
+    """
 
 
 class IndefiniteKernelWarning(PreimageWarning):
-    """The kernel matrix has negative eigenvalues that are not round-off."""
+    """The kernel matrix has negative eigenvalues that are not round-off.
+
+    See Also
+    --------
+    preimage.kernels.Sigmoid : A kernel that is not positive definite.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> from preimage.exceptions import IndefiniteKernelWarning
+    >>> K = np.array([[5.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])  # its eigenvalues are 5, 1 and −1
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", IndefiniteKernelWarning)
+    ...     kpca = KernelPCA(1, kernel="precomputed").fit(K)
+    >>> str(caught[0].message).partition(":")[0]
+    'the kernel matrix is indefinite'
+    """
 
 
 class FewerComponentsWarning(PreimageWarning):
-    """The data hold fewer components than were asked for."""
+    """The data hold fewer components than were asked for.
+
+    See Also
+    --------
+    preimage.KernelPCA : Its ``n_components_`` are those kept.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from preimage import KernelPCA
+    >>> from preimage.exceptions import FewerComponentsWarning
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", FewerComponentsWarning)
+    ...     kpca = KernelPCA(3, kernel="linear").fit([[0, 1], [1, 0], [2, 2], [3, 1]])
+    >>> print(caught[0].message)
+    3 components were asked for, but this kernel finds only 2 above round-off; 2 are kept.
+    """
 
 
 class ConvergenceWarning(PreimageWarning):
-    """An iteration stopped before it reached its tolerance."""
+    """An iteration stopped before it reached its tolerance.
+
+    See Also
+    --------
+    preimage.preimages.Preimages : Its ``converged`` says which rows.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from preimage import KernelPCA
+    >>> from preimage.datasets import half_circle
+    >>> from preimage.eigen import PowerDeflation
+    >>> from preimage.exceptions import ConvergenceWarning
+    >>> X = half_circle(50, random_state=0).X
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", ConvergenceWarning)
+    ...     kpca = KernelPCA(2, solver=PowerDeflation(max_iter=2), random_state=0).fit(X)
+    >>> str(caught[0].message).partition(":")[0]
+    'the eigensolver stopped before its tolerance'
+    """
 
 
 class NothingFilteredWarning(PreimageWarning):
-    """All components are kept, so a projection changes nothing."""
+    """All components are kept, so a projection changes nothing.
+
+    See Also
+    --------
+    preimage.KernelPCA.denoise : Needs fewer components than there are.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from preimage import KernelPCA
+    >>> from preimage.exceptions import NothingFilteredWarning
+    >>> kpca = KernelPCA(kernel="linear").fit([[0, 1], [1, 0], [2, 2]])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", NothingFilteredWarning)
+    ...     clean = kpca.denoise([[1, 1]])
+    >>> print(caught[0].message)
+    all components are kept, so the projection filters nothing: choose n_components to denoise.
+    """
 
 
 class PoorApproximationWarning(PreimageWarning):
-    """Landmarks or features miss so much of the kernel that some of the components may be wrong."""
+    """Landmarks or features miss so much of the kernel that some of the components may be wrong.
+
+    See Also
+    --------
+    preimage.features.Nystrom : More landmarks make it better.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from preimage import KernelPCA
+    >>> from preimage.datasets import load_digits
+    >>> from preimage.exceptions import PoorApproximationWarning
+    >>> from preimage.features import Nystrom
+    >>> X = load_digits().X[:300]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", PoorApproximationWarning)
+    ...     kpca = KernelPCA(1, approximation=Nystrom(X[:2])).fit(X)
+    >>> str(caught[0].message).partition(":")[0]
+    '2 landmarks are too few for component 1'
+    """
 
 
 class NoiseLevelWarning(PreimageWarning):
-    """The noise level cannot be estimated well from the data."""
+    """The noise level cannot be estimated well from the data.
+
+    See Also
+    --------
+    preimage.selection.noise_level : The estimate, with an interval.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from preimage.exceptions import NoiseLevelWarning
+    >>> from preimage.selection import noise_level
+    >>> X = np.random.default_rng(0).standard_normal((10, 3))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", NoiseLevelWarning)
+    ...     found = noise_level(X)
+    >>> str(caught[0].message).partition(": ")[2]
+    '10 rows of 3 numbers are too few to tell noise from signal.'
+    """
 
 
 class NothingFoundWarning(PreimageWarning):
-    """No component exceeds what independent columns would show by chance."""
+    """No component exceeds what independent columns would show by chance, or a column has no entry to learn from.
+
+    See Also
+    --------
+    preimage.selection.parallel_analysis : The comparison with chance.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> from preimage.exceptions import NothingFoundWarning
+    >>> X = np.random.default_rng(0).standard_normal((60, 5))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", NothingFoundWarning)
+    ...     kpca = KernelPCA("auto", kernel="linear", random_state=0).fit(X)
+    >>> str(caught[0].message).partition(";")[0]
+    'no component exceeds what independent columns would show'
+    """
 
 
 class DataFileWarning(PreimageWarning):
-    """A data file was read or written in a way that should be checked."""
+    r"""A data file was read or written in a way that should be checked.
+
+    See Also
+    --------
+    DataFileError : The file cannot be read at all.
+
+    Examples
+    --------
+    >>> import tempfile, warnings
+    >>> from pathlib import Path
+    >>> from preimage.exceptions import DataFileWarning
+    >>> from preimage.io import read
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", DataFileWarning)
+    ...     path = Path(folder, "table.csv")
+    ...     n_characters = path.write_text("name,a,b\nfirst,1,2\nsecond,3,4\n")
+    ...     X = read(path).whole()
+    >>> str(caught[0].message).partition(".csv: ")[2]
+    "carried along unchanged: 'name' (text)."
+    """
 
 
 class FewRowsWarning(PreimageWarning):
-    """There are too few rows for what was asked of them."""
+    """There are too few rows for what was asked of them.
+
+    See Also
+    --------
+    preimage.Monitor : Its limits need at least 1/alpha rows.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, Monitor
+    >>> from preimage.exceptions import FewRowsWarning
+    >>> X = np.random.default_rng(0).standard_normal((40, 3))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", FewRowsWarning)
+    ...     monitor = Monitor(KernelPCA(2, kernel="linear"), alpha=0.01).fit(X)
+    >>> str(caught[0].message).partition(":")[0]
+    '40 normal rows cannot guarantee a false-alarm rate below 0.024, and alpha is 0.01'
+    """
 
 
 class ConstantColumnWarning(PreimageWarning):
-    """A column is constant in the rows of a fit."""
+    """A column is constant in the rows of a fit.
+
+    See Also
+    --------
+    preimage.Monitor : An alarm follows where the column changes later.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, Monitor
+    >>> from preimage.exceptions import ConstantColumnWarning
+    >>> X = np.random.default_rng(0).standard_normal((200, 3))
+    >>> X[:, 1] = 5
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", ConstantColumnWarning)
+    ...     monitor = Monitor(KernelPCA(1, kernel="linear")).fit(X)
+    >>> print(caught[0].message)
+    x1: constant in the normal rows; any later change is an alarm.
+    """
 
 
 class ModelFileError(ValueError):
-    """A model cannot be saved, or a file does not hold a valid model."""
+    """A model cannot be saved, or a file does not hold a valid model.
+
+    See Also
+    --------
+    preimage.load : Raises it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import preimage
+    >>> from preimage.exceptions import ModelFileError
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model.npz")
+    ...     n_bytes = path.write_bytes(b"not a model")
+    ...     try:
+    ...         preimage.load(path)
+    ...     except ModelFileError as error:
+    ...         print(str(error).partition("cannot be loaded: ")[2])
+    it is damaged, or no model file (BadZipFile).
+    """
 
 
 class DataFileError(ValueError):
-    """A data file cannot be read, or its format cannot hold the data."""
+    """A data file cannot be read, or its format cannot hold the data.
+
+    See Also
+    --------
+    DataFileWarning : The file is read, but should be checked.
+    preimage.io.read : Raises it.
+
+    Examples
+    --------
+    >>> from preimage.io import read
+    >>> read("absent.csv")
+    Traceback (most recent call last):
+        ...
+    preimage.exceptions.DataFileError: absent.csv does not exist.
+    """
 
 
 class NotExpressible(TypeError):
-    """A model, or one of its methods, cannot be exported."""
+    """A model, or one of its methods, cannot be exported.
+
+    See Also
+    --------
+    preimage.export.to_program : Raises it.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA, export
+    >>> kpca = KernelPCA(1, kernel="linear").fit([[0, 0], [1, 1], [2, 2]])
+    >>> export.to_program(kpca, "impute")
+    Traceback (most recent call last):
+        ...
+    preimage.exceptions.NotExpressible: KernelPCA.impute cannot be exported; transform, score_samples, ...
+    """
 
 
 class ClusterError(ConnectionError):
-    """The Dask cluster was lost, cannot be reached, or cannot do the work."""
+    """The Dask cluster was lost, cannot be reached, or cannot do the work.
+
+    See Also
+    --------
+    preimage.KernelPCA : Its rows may be a Dask array.
+
+    Examples
+    --------
+    >>> from preimage.exceptions import ClusterError
+    >>> issubclass(ClusterError, ConnectionError)  # what handles lost connections handles it too
+    True
+    """

@@ -217,6 +217,21 @@ class Expansion(Weighted):
         The points xᵢ; whole numbers in one column for a precomputed kernel.
     weights : array of shape (m, n)
         One row per vector.
+
+    See Also
+    --------
+    find_preimage : The nearest point for every vector.
+    reduced_set : The same vectors over fewer points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion
+    >>> from preimage.kernels import Linear
+    >>> X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    >>> vector = Expansion(Linear(), X, np.array([[2.0, 3.0]]))  # 2φ(x₁) + 3φ(x₂)
+    >>> vector.norm2(), vector.inner(np.array([[1.0, 1.0]]))
+    (array([13.]), array([[5.]]))
     """
 
     kernel: Kernel

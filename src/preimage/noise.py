@@ -27,14 +27,30 @@ __all__ = [
     "PoissonGaussianNoise",
     "PoissonNoise",
     "SaltAndPepper",
-    "as_noise",
 ]
 
 Array = NDArray[Any]
 
 
 class NoiseLaw(ABC):
-    """A law by which data are corrupted; subclasses implement ``corrupt``."""
+    """A law by which data are corrupted; a subclass defines ``corrupt``.
+
+    See Also
+    --------
+    CustomNoise : A law from a function, without a class.
+    GaussianNoise : The law used most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.noise import NoiseLaw
+    >>> class SignFlips(NoiseLaw):
+    ...     def corrupt(self, X, rng):
+    ...         return X * rng.choice([-1, 1], X.shape)
+    >>> np.abs(SignFlips()([[1, 2], [3, 4]], 0))
+    array([[1., 2.],
+           [3., 4.]])
+    """
 
     def __call__(self, X: ArrayLike, rng: np.random.Generator | int | None) -> Array:
         """Return a corrupted copy of X.
@@ -69,6 +85,19 @@ class GaussianNoise(NoiseLaw):
         Standard deviation σ ≥ 0.
     clip : tuple (low, high) or None
         The range to which noisy values are clipped, as in an image file; None does not clip.
+
+    See Also
+    --------
+    ColumnNoise : A noise level for every column.
+    PoissonGaussianNoise : Noise that grows with the signal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.noise import GaussianNoise
+    >>> noisy = GaussianNoise(0.3, clip=(0, 1))(np.full((100, 100), 0.5), 0)
+    >>> float(noisy.min()), float(noisy.mean().round(2)), float(noisy.max())
+    (0.0, 0.5, 1.0)
     """
 
     sigma: float
@@ -94,6 +123,18 @@ class ColumnNoise(NoiseLaw):
     ----------
     sigmas : tuple of floats
         Standard deviations σⱼ ≥ 0, one per column.
+
+    See Also
+    --------
+    GaussianNoise : One noise level for all columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.noise import ColumnNoise
+    >>> noisy = ColumnNoise((0.0, 0.1, 2.0))(np.zeros((10000, 3)), 0)
+    >>> noisy.std(axis=0).round(1)
+    array([0. , 0.1, 2. ])
     """
 
     sigmas: tuple[float, ...]
@@ -120,9 +161,22 @@ class SaltAndPepper(NoiseLaw):
     low, high : float
         What lost values become.
 
+    See Also
+    --------
+    Masking : Values lost to one value.
+
     References
     ----------
     Mika et al. (1998), Figure 4, call it speckle noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.noise import SaltAndPepper
+    >>> noisy = SaltAndPepper(0.4)(np.full(10000, 0.5), 0)
+    >>> values, counts = np.unique(noisy, return_counts=True)
+    >>> values, (counts / 10000).round(1)
+    (array([0. , 0.5, 1. ]), array([0.2, 0.6, 0.2]))
     """
 
     p: float
@@ -149,6 +203,19 @@ class Masking(NoiseLaw):
         Probability in [0, 1] that a value is lost.
     value : float
         What lost values become; NaN marks them as missing.
+
+    See Also
+    --------
+    SaltAndPepper : Values lost to one of two values.
+    preimage.Imputer : Fills missing entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.noise import Masking
+    >>> noisy = Masking(0.25, value=np.nan)(np.ones(10000), 0)
+    >>> float(np.isnan(noisy).mean().round(2))
+    0.25
     """
 
     p: float
@@ -171,6 +238,18 @@ class PoissonNoise(NoiseLaw):
     ----------
     peak : float
         Mean count at x = 1, positive; the smaller, the noisier.
+
+    See Also
+    --------
+    PoissonGaussianNoise : Counts with noise of reading out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.noise import PoissonNoise
+    >>> noisy = PoissonNoise(peak=10)(np.full(10000, 0.4), 0)
+    >>> float(noisy.mean().round(2)), float(noisy.var().round(2))
+    (0.4, 0.04)
     """
 
     peak: float
@@ -197,9 +276,22 @@ class PoissonGaussianNoise(NoiseLaw):
     clip : tuple (low, high) or None
         The range that noisy values are clipped to.
 
+    See Also
+    --------
+    PoissonNoise : Counts alone.
+    GaussianNoise : Noise of reading out alone.
+
     References
     ----------
     Foi, Trimeche, Katkovnik & Egiazarian (2008), eq. 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.noise import PoissonGaussianNoise
+    >>> noisy = PoissonGaussianNoise(a=0.1, b=0.01)(np.full(10000, 0.4), 0)
+    >>> float(noisy.mean().round(2)), float(noisy.var().round(2))
+    (0.4, 0.05)
     """
 
     a: float
@@ -227,6 +319,19 @@ class CustomNoise(NoiseLaw):
     ----------
     function : callable
         Takes a floating array and a generator, returns an array of the same shape.
+
+    See Also
+    --------
+    NoiseLaw : The base class, for a law with settings of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.noise import CustomNoise
+    >>> drifting = CustomNoise(lambda X, rng: X + rng.uniform(5, 6, (len(X), 1)))  # one offset for every row
+    >>> noisy = drifting(np.zeros((2, 3)), 0)
+    >>> bool(np.ptp(noisy, axis=1).max() == 0), bool(noisy.min() >= 5)
+    (True, True)
     """
 
     function: Callable[[Array, np.random.Generator], ArrayLike]

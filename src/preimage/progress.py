@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["listen", "report"]
+__all__ = ["listen"]
 
 Listener = Callable[[str, float, float | None], object]
 
@@ -24,7 +24,27 @@ _listener: ContextVar[Listener | None] = ContextVar("preimage_progress", default
 
 @contextmanager
 def listen(listener: Listener) -> Iterator[None]:
-    """Call ``listener(stage, done, total)`` as work inside this context progresses."""
+    """Call ``listener(stage, done, total)`` as work inside this context progresses.
+
+    Parameters
+    ----------
+    listener : callable
+        ``stage`` names the work; ``done`` and ``total`` count in one unit, and ``total`` is None where it is unknown.
+
+    See Also
+    --------
+    preimage.KernelPCA : Its ``fit`` reports progress, as all long work does.
+
+    Examples
+    --------
+    >>> import preimage
+    >>> from preimage.datasets import half_circle
+    >>> from preimage.features import Nystrom
+    >>> X = half_circle(100, random_state=0).X
+    >>> with preimage.progress.listen(lambda stage, done, total: print(stage, done, total)):
+    ...     kpca = preimage.KernelPCA(2, approximation=Nystrom(X[::5])).fit(X)
+    rows 100 100
+    """
     token = _listener.set(listener)
     try:
         yield

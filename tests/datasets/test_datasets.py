@@ -241,14 +241,15 @@ def test_an_unknown_recording_is_refused():
 def folders(tmp_path, monkeypatch):
     """Two empty data folders, and a network that is down."""
 
-    def fetch_openml(*arguments, **keywords):
+    def down(*arguments, **keywords):
         raise OSError("the network is down")
 
     own, home = tmp_path / "own", tmp_path / "home"
     own.mkdir()
     monkeypatch.setenv("PREIMAGE_DATA", str(own))
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(home))
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", down)
+    monkeypatch.setattr(datasets.downloads, "download", down)
     home.mkdir()
     return own, home
 
@@ -264,6 +265,8 @@ def save_beats(folder, value=0.0, **arrays):
         (datasets.load_mnist, "mnist.npz", "mnist_784"),
         (datasets.load_ecg, "cpsc_normal_beats.npz", "dgedon/invertible_kernel_PCA"),
         (datasets.load_mitbih, "mitbih_100_beats.npz", "wfdb.rdrecord"),
+        (datasets.load_tennessee_eastman, "tennessee_eastman.npz", "camaramm/tennessee-eastman-profBraatz"),
+        (datasets.load_set12, "set12.npz", "cszn/DnCNN"),
     ],
 )
 def test_a_missing_file_says_where_it_was_looked_for_and_how_to_get_it(folders, load, file, advice):

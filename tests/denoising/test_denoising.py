@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
-from preimage.denoising import Learner, Recipe, Units, cut, small_patches
+from preimage.denoising import Budget, Learner, Recipe, Units, cut, small_patches
 from preimage.denoising.examples import Clean, Noisy
 from preimage.denoising.linear import LinearFilter
 from preimage.denoising.readout import SecondMoments, gather
 from preimage.denoising.saturation import Limits, Mending
-from preimage.denoising.stack import Blurred, Level, Stack
+from preimage.denoising.stack import Blurred, Level, Plan, Stack
 from preimage.denoising.stage import Crossed, Stage
 from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Coded, Lens, Whole, Windows
 from preimage.exceptions import NoiseLevelWarning
+from preimage.gram import threads
 from preimage.kernels import Gaussian, Matern
 from preimage.kernels.geometry import squared_distances
 from preimage.noise import GaussianNoise
@@ -97,6 +98,25 @@ def test_features_are_kernel_values_the_row_and_one(kernel):
     np.testing.assert_allclose(features.times(rows[:50], weights), phi @ weights, atol=1e-12)
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(None), Matern(None, nu=0.5)])
+def test_rows_equal_to_landmarks_have_kernel_values_of_one_in_single_precision(kernel):
+    rows = (100 + RNG(0).standard_normal((400, 30))).astype(np.float32)
+    features = Features.choose(kernel, rows, np.arange(400))
+    values = np.diag(features(rows)[:, :400]).astype(float)
+    nearest = np.sqrt(400 * 30 * np.finfo(np.float32).eps)  # round-off of ‖u − z‖²/ℓ², and its root for Matérn
+    assert np.all((values <= 1 + 1e-6) & (values > 1 - nearest))
+
+
+def test_answers_by_blocks_are_features_times_weights():
+    images = RNG(0).standard_normal((19, 12, 11, 1)).astype(np.float32)  # 2508 places: no multiple of a block
+    view = Windows((Lens(1.0, 1.0),))
+    rows = view.reader([images])(np.arange(2508))
+    features = Features.choose(Gaussian(None), rows, np.arange(50))
+    weights = RNG(1).standard_normal((features.n, 9)).astype(np.float32)
+    found = Stage(view, features, weights).answers([images], weights)
+    np.testing.assert_allclose(found, features(rows).astype(float) @ weights, atol=1e-4)
+
+
 def test_a_ridge_read_out_solves_the_normal_equations():
     phi = RNG(0).standard_normal((200, 12))
     truth = RNG(1).standard_normal((200, 3))
@@ -113,7 +133,7 @@ def test_moments_gathered_by_blocks_are_those_of_the_formula():
     maps, places = [examples.images], RNG(0).permutation(40 * 144)[:4500]
     rows = view.reader(maps)(places)
     features = Features.choose(Gaussian(None), rows, np.arange(30))
-    moments = gather(features, view, maps, examples, places)
+    moments = gather(features, view, view.reader(maps), examples, places)
     phi = features(rows)
     np.testing.assert_allclose(moments.features, phi.T @ phi / 4500, atol=1e-12)
     np.testing.assert_allclose(moments.truth, phi.T @ view.answers(truth)(places) / 4500, atol=1e-12)
@@ -170,8 +190,8 @@ def test_read_outs_with_and_without_clean_examples_agree_as_examples_grow():
         places = np.arange(n * 144)
         rows = view.reader([noisy(blobs(20, seed=9), 0.3, 10)])(np.arange(20 * 144))
         features = Features.choose(Gaussian(None), rows, RNG(3).permutation(len(rows))[:40])
-        with_truth = gather(features, view, [clean.images], clean, places).weights([1e-3], 40)[0]
-        without = gather(features, view, [stein.images], stein, places).weights([1e-3], 40)[0]
+        with_truth = gather(features, view, view.reader([clean.images]), clean, places).weights([1e-3], 40)[0]
+        without = gather(features, view, view.reader([stein.images]), stein, places).weights([1e-3], 40)[0]
         phi = features(view.reader([clean.images])(places[:2000]))
         gaps.append(np.linalg.norm(phi @ (with_truth - without)) / np.linalg.norm(phi @ with_truth))
     assert gaps[1] < 0.4 * gaps[0]  # 1/√16 is 0.25
@@ -181,7 +201,7 @@ def test_read_outs_with_and_without_clean_examples_agree_as_examples_grow():
 def test_the_estimated_error_of_a_whole_stack_is_the_true_one():
     truth = blobs(700)
     y, sigma = noisy(truth, 0.3), 0.3
-    learner = Learner(Gaussian(None), 100, 2, wholes=True, windows=True)
+    learner = Learner(Gaussian(None), Budget(100, (1.0,) * 2), wholes=True, windows=True)
     stack = learner.from_noisy(y[:500], sigma, RNG(0))
     assert len(stack.levels) == 2
     estimates = stack(y[500:])
@@ -196,7 +216,7 @@ def test_the_estimated_error_of_a_whole_stack_is_the_true_one():
 def test_levels_lower_the_risk_and_clean_examples_are_worth_more_than_noisy_ones():
     truth, y = blobs(400), noisy(blobs(400), 0.3)
     tested, seen = blobs(200, seed=7), noisy(blobs(200, seed=7), 0.3, 8)
-    learner = Learner(Gaussian(None), 100, 3, wholes=True, windows=True)
+    learner = Learner(Gaussian(None), Budget(100, (1.0,) * 3), wholes=True, windows=True)
     law = GaussianNoise(0.3)
     with_clean = learner.from_clean(truth, law, RNG(0))
     without = learner.from_noisy(y, 0.3, RNG(0))
@@ -220,6 +240,17 @@ def test_images_of_a_fold_are_answered_by_the_stage_fitted_without_it():
     )
 
 
+def test_folds_fitted_side_by_side_are_those_fitted_one_by_one(monkeypatch):
+    truth = blobs(60)
+    examples, fold = Clean(truth, noisy(truth, 0.2)), np.arange(60) % 3
+    found = []
+    for n_threads in (1, 2):
+        monkeypatch.setattr(threads, "n_threads", lambda n=n_threads: 1 if threads._alone.get() else n)
+        crossed = Recipe(Gaussian(None), 30, 1000).crossed(Whole((1.0,)), [examples.images], examples, fold, RNG(0))
+        found.append([stage.weights for stage in crossed.stages])
+    np.testing.assert_array_equal(found[0], found[1])
+
+
 def test_pieces_are_answered_by_the_half_that_did_not_learn_from_them_and_others_by_both():
     images, fold = np.zeros((4, 8, 8, 1), dtype=np.float32), np.arange(4)
     level = Level(Blurred(), Crossed(tuple(lambda maps, answer=answer: maps[0] + answer for answer in (1, 3))))
@@ -229,23 +260,74 @@ def test_pieces_are_answered_by_the_half_that_did_not_learn_from_them_and_others
 
 @pytest.mark.parametrize(("n", "n_stages"), [(30, 1), (60, 2), (1200, 1)])
 def test_halves_are_fitted_where_places_are_few_and_not_very_few(n, n_stages):
-    learner = Learner(Gaussian(), 20, 1, wholes=False, windows=True, anywhere=True)
+    learner = Learner(Gaussian(), Budget(20, (1.0,) * 1), wholes=False, windows=True, anywhere=True)
     (level,) = learner.from_noisy(noisy(blobs(n, 16), 0.1), 0.1, RNG(0)).levels
     assert (len(level.local.stages) if isinstance(level.local, Crossed) else 1) == n_stages
 
 
-def test_pictures_cut_off_have_one_level():
+def test_what_lower_levels_computed_is_reused_without_a_change():
+    truth = blobs(80)
+    examples, fold = Noisy.draw(noisy(truth, 0.3), 0.3, RNG(0)), np.arange(80) % 3
+    validation = Noisy.draw(noisy(blobs(40, seed=5), 0.3), 0.3, RNG(1))
+    levels = []
+
+    class Watched(Plan):
+        def _level(self, number, whole, taught, validated, rng):
+            levels.append((taught.below, validated.below))
+            return super()._level(number, whole, taught, validated, rng)
+
+    recipe = Recipe(Gaussian(None), 40, 4000)
+    stack = Watched(recipe, (recipe,) * 2, 2, 0.5).fit(lambda: (examples, fold), validation, RNG(2))
+    first = Stack(stack.levels[:1])
+    below = first(examples.images, np.tile(fold, 2))
+    np.testing.assert_allclose(levels[1][0], below, atol=1e-5)
+    np.testing.assert_allclose(levels[1][1], first(validation.images), atol=1e-5)
+
+
+def test_a_stack_that_ends_early_has_the_last_recipe_in_its_last_level():
+    truth = blobs(300)
+    examples = Clean(truth, noisy(truth, 0.3))
+    validation = Clean(blobs(80, seed=5), noisy(blobs(80, seed=5), 0.3, 6))
+    few, many = (Recipe(Gaussian(None), n, 20_000) for n in (5, 200))
+    plan = Plan(None, (few, few, many), n_levels=1, position=0.0)
+    stack = plan.fit(lambda: (examples, np.zeros(300, dtype=int)), validation, RNG(0))
+    (level,) = stack.levels
+    assert level.local.features.n_kernel == 200
+    estimates = level(validation.images, None)
+    assert stack.risk == pytest.approx(np.mean(np.square(estimates - validation.truth)), rel=1e-4)
+    alone = Plan(None, (few,), 1, 0.0).fit(lambda: (examples, np.zeros(300, dtype=int)), validation, RNG(0))
+    assert stack.risk < alone.risk
+
+
+def test_a_budget_with_sizes_of_ones_own():
+    budget = Budget(1000, (0.3, 0.5), 120_000)
+    assert budget.resized(None, None) == budget
+    assert budget.resized(None, 4) == Budget(1000, (0.3, 0.5, 0.5, 0.5), 120_000)
+    assert budget.resized(None, 1) == Budget(1000, (0.5,), 120_000)
+    assert budget.resized(9, 3) == Budget(9, (1.0, 1.0, 1.0), 120_000)
+
+
+def test_noisy_examples_have_fewer_landmarks_than_clean_ones_and_no_more_than_their_places_allow():
+    budget = Budget(1000, (0.2, 0.5, 1.0), 120_000)
+    assert budget.sizes() == (1000, 1000, 1000)
+    assert budget.sizes(10**6) == (200, 500, 800)  # 150 of 120 000 places for each
+    assert budget.sizes(60_000) == (200, 400, 400)
+    assert budget.sizes(100) == (200, 300, 300)
+
+
+def test_pictures_cut_off_have_one_level(monkeypatch):
+    monkeypatch.setattr("preimage.denoising.stack.WORTH", np.inf)  # no level is refused
     pictures = noisy(0.3 + 0.5 * blobs(60, 16), 0.2)
-    learner = Learner(Gaussian(), 60, 3, wholes=False, windows=True, anywhere=True)
+    learner = Learner(Gaussian(), Budget(60, (1.0,) * 3), wholes=False, windows=True, anywhere=True)
     whole = learner.from_noisy(pictures, 0.2, RNG(0))
     held = learner.from_noisy(np.clip(pictures, 0, 1), 0.2, RNG(0), Limits(0.0, 1.0))
-    assert len(whole.levels) > 1
+    assert len(whole.levels) == 3
     assert len(held.levels) == 1
 
 
 def test_pictures_of_which_nearly_all_is_cut_off_are_left_as_they_are_with_a_warning():
     held = np.clip(noisy(0.1 * blobs(60, 16), 0.3), 0, 1)
-    learner = Learner(Gaussian(), 60, 3, wholes=False, windows=True, anywhere=True)
+    learner = Learner(Gaussian(), Budget(60, (1.0,) * 3), wholes=False, windows=True, anywhere=True)
     with pytest.warns(NoiseLevelWarning, match="cut off"):
         stack = learner.from_noisy(held, 0.3, RNG(0), Limits(0.0, 1.0))
     np.testing.assert_array_equal(stack(held), held)

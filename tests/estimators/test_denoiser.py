@@ -161,6 +161,37 @@ def test_a_model_file_gives_the_same_answers(tmp_path, digits, from_noisy):
     np.testing.assert_array_equal(load(tmp_path / "model.npz").transform(digits[3]), from_noisy.transform(digits[3]))
 
 
+def test_more_effort_leaves_less_error_in_rows(digits):
+    _, noisy, clean, tested = digits
+    quick, standard = (
+        Denoiser(geometry=(8, 8), noise=SIGMA, effort=effort, random_state=0).fit(noisy)
+        for effort in ("quick", "standard")
+    )
+    errors = [mse(model.transform(tested), clean) for model in (quick, standard)]
+    assert errors[1] < errors[0] < 0.3 * SIGMA**2
+    sizes = [[level.local.features.n_kernel for level in model.stack_.levels] for model in (quick, standard)]
+    assert max(sizes[0]) < max(sizes[1])
+
+
+def test_effort_is_saved_and_checked(tmp_path, digits):
+    model = small(effort="quick", n_landmarks="auto", n_stages=1).fit(digits[1][:200])
+    model.save(tmp_path / "model.npz")
+    assert load(tmp_path / "model.npz").get_params()["effort"] == "quick"
+    with pytest.raises(ValueError, match="effort must be one of quick, standard, best, not 'slow'"):
+        small(effort="slow").fit(digits[1])
+    with pytest.raises(ValueError, match='n_stages must be "auto" or a whole number'):
+        small(n_stages="many").fit(digits[1])
+
+
+@pytest.mark.parametrize("effort", ["quick", "standard"])
+def test_a_table_of_a_planted_subspace_loses_the_noise_beside_it(effort):
+    rng = np.random.default_rng(0)
+    clean = rng.standard_normal((600, 3)) @ rng.standard_normal((3, 40))
+    noisy = clean + 0.5 * rng.standard_normal(clean.shape)
+    found = Denoiser(noise=0.5, effort=effort, random_state=0).fit_transform(noisy)
+    assert mse(found, clean) < 1.6 * 3 / 40 * 0.5**2  # least squares on the true subspace leaves q/d of the noise
+
+
 @pytest.mark.parametrize("channels", [(), (3,)])
 def test_a_photograph_alone_loses_five_sixths_of_its_noise_and_tells_its_error(channels):
     photo = load_sample_image("flower.jpg")[100:260, 200:360] / 255

@@ -1,7 +1,7 @@
 """Protocols of papers and benchmarks: which rows train, which are tested, and with what noise.
 
-P1 is USPS digits pooled (σ = .25, σ = .5, salt and pepper), P2 the same digits one class at a time with noise clipped
-to the pixels' range, P3 scikit-learn's digits, P4 heartbeats at 6 dB, P5 is P1 at σ = .25 with noisy rows
+P1 is USPS digits pooled (σ = .25, σ = .5, salt and pepper). P2 is the same digits one class at a time, with noise
+clipped to the pixels' range. P3 is scikit-learn's digits, P4 heartbeats at 6 dB. P5 is P1 at σ = .25 with noisy rows
 only to train on.
 
     protocol = load("P1g25")

@@ -33,7 +33,7 @@ class PageJob:
     worker: Worker | None = None
 
     def told(self) -> dict[str, Any]:
-        """What the page is told."""
+        """What the page shows."""
         stage, done, total = self.progress
         return {
             "id": self.key,

@@ -40,7 +40,6 @@ def application(token: str, port: int, given: Path | None = None) -> Iterator[Gu
         for part in ("uploads", "jobs"):
             (folder / part).mkdir()
         uploads, jobs = Uploads(folder / "uploads"), Jobs(folder / "jobs")
-        jobs.warm_up()
         try:
             key = None if given is None else uploads.adopt(given.resolve())
             yield Guard(_routes(uploads, jobs, key), token, port)
@@ -51,13 +50,13 @@ def application(token: str, port: int, given: Path | None = None) -> Iterator[Gu
 def _routes(uploads: Uploads, jobs: Jobs, given: str | None) -> FastAPI:
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     _answer_errors(server)
-    _serve_page(server, uploads, given)
+    _serve_page(server, uploads, jobs, given)
     _serve_uploads(server, uploads)
     _serve_jobs(server, uploads, jobs)
     return server
 
 
-def _serve_page(server: FastAPI, uploads: Uploads, given: str | None) -> None:
+def _serve_page(server: FastAPI, uploads: Uploads, jobs: Jobs, given: str | None) -> None:
     names = {path.name for path in PAGE.iterdir()}
 
     @server.get("/")
@@ -72,6 +71,7 @@ def _serve_page(server: FastAPI, uploads: Uploads, given: str | None) -> None:
 
     @server.get("/api/start")
     def start() -> dict[str, Any]:
+        jobs.warm_up()  # not before the page is there: a worker that starts would take its processor
         return {
             "version": __version__,
             "datasets": listed(),

@@ -54,7 +54,7 @@ class Dataset:
         return "plane" if self.X.shape[1] == 2 else "row"
 
     def told(self) -> dict[str, Any]:
-        """What the page is told."""
+        """What the page shows."""
         names = self.columns or tuple(f"x{number + 1}" for number in range(self.X.shape[1]))
         return {
             "name": self.name,

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     type=click.Choice(["quick", "standard", "best"]),
     default="standard",
     show_default=True,
-    help="How much time one image or signal may take.",
+    help="How much time to spend; quick is fast, best removes most noise.",
 )
 @click.option("--signal", is_flag=True, help="The columns of a table are channels of one signal, the rows its samples.")
 @click.option("--rate", type=click.FloatRange(0, min_open=True), help="Samples per second of a signal; sound has it.")

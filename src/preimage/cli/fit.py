@@ -30,7 +30,13 @@ FEWEST_LANDMARKS = 50  # for rows so wide that few fit into memory
 @click.command("fit", cls=Command)
 @click.argument("input")
 @output_option(required=True)
-@click.option("--components", type=COMPONENTS, default="auto", show_default=True, help="How many to keep.")
+@click.option(
+    "--components",
+    type=COMPONENTS,
+    default="0.8",
+    show_default=True,
+    help="How many to keep, or for which share of the variance; auto keeps those that exceed chance.",
+)
 @click.option("--kernel", type=KERNEL, default="gaussian", show_default=True, help="Such as polynomial:degree=2.")
 @click.option(
     "--approximation",

@@ -84,6 +84,10 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, where X has names that are all strings.
 
+    See Also
+    --------
+    preimage.KernelPCA : The library's own interface, with all its abilities.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -2,17 +2,18 @@
 
 from preimage.datasets.real import (
     Beats,
-    DatasetNotFound,
     Images,
     Runs,
-    is_present,
     load_digits,
     load_ecg,
     load_mitbih,
     load_mnist,
+    load_set12,
     load_tennessee_eastman,
     load_usps,
 )
+from preimage.datasets.sources import DatasetNotFound
+from preimage.datasets.sources import is_present as is_present
 from preimage.datasets.split import Split
 from preimage.datasets.toy import (
     Clusters,
@@ -38,11 +39,11 @@ __all__ = [
     "eleven_gaussians",
     "half_circle",
     "half_circle_distance",
-    "is_present",
     "load_digits",
     "load_ecg",
     "load_mitbih",
     "load_mnist",
+    "load_set12",
     "load_tennessee_eastman",
     "load_usps",
     "parabola",

@@ -1,27 +1,38 @@
 """Loaders for real data.
 
 A loader looks for its file in the folder named by the environment variable ``PREIMAGE_DATA``, then in scikit-learn's
-data home, and then downloads what a public source offers.
+data home, and then downloads it from its public source.
 """
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from preimage.datasets import downloads
+from preimage.datasets.sources import DataSource
 from preimage.datasets.split import Split
 
 Array = NDArray[Any]
 
 
 class Images(NamedTuple):
-    """Grey images in [0, 1] with their labels."""
+    """Grey images in [0, 1] with their labels.
+
+    See Also
+    --------
+    load_digits : Images that come with scikit-learn.
+    load_mnist, load_usps : Larger sets.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_digits
+    >>> digits = load_digits()
+    >>> digits.shape, digits.y[:4], float(digits.X.max())
+    ((8, 8), array([0, 1, 2, 3]), 1.0)
+    """
 
     X: Array
     """Images, one per row, pixels in row-major order."""
@@ -32,7 +43,20 @@ class Images(NamedTuple):
 
 
 class Beats(NamedTuple):
-    """Heartbeats of one electrocardiogram."""
+    """Heartbeats of one electrocardiogram.
+
+    See Also
+    --------
+    load_ecg, load_mitbih : What returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.datasets import Beats
+    >>> beats = Beats(np.zeros((70, 288)), peak=108, rate=360.0)
+    >>> beats.peak / beats.rate  # seconds from the start of a beat to its R peak
+    0.3
+    """
 
     X: Array
     """Beats, one per row."""
@@ -43,7 +67,20 @@ class Beats(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """Runs of a process, in time order."""
+    """Runs of a process, in time order.
+
+    See Also
+    --------
+    load_tennessee_eastman : What returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.datasets import Runs
+    >>> runs = Runs(np.zeros((500, 2)), {4: np.ones((960, 2))}, onset=160, columns=("flow", "level"))
+    >>> len(runs.faulty[4][runs.onset :])  # rows with fault 4
+    800
+    """
 
     normal: Array
     """Rows of normal operation."""
@@ -55,13 +92,16 @@ class Runs(NamedTuple):
     """Names of the measured (XMEAS) and manipulated (XMV) variables."""
 
 
-class DatasetNotFound(FileNotFoundError):
-    """A dataset is neither on this machine nor downloadable; the message says how to get it."""
-
-
 def load_digits() -> Images:
     """The 1797 digits of 8 × 8 pixels that come with scikit-learn, scaled to [0, 1].
 
+    See Also
+    --------
+    load_usps, load_mnist : Larger images.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_digits
     >>> digits = load_digits()
     >>> digits.X.shape, digits.shape
     ((1797, 64), (8, 8))
@@ -76,12 +116,35 @@ def load_usps() -> Split[Images]:
     """The USPS digits: 7291 for training and 2007 for test, 16 × 16 pixels, float32 in [0, 1], ink = 1.
 
     The papers use the range [−1, 1], which is 2X − 1.
+
+    See Also
+    --------
+    load_digits, load_mnist : Other digits.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_usps
+    >>> digits = load_usps()
+    >>> digits.train.X.shape, digits.train.y[:5]
+    ((7291, 256), array([6, 5, 4, 7, 3]))
     """
     return _images(_USPS.load(), (16, 16))
 
 
 def load_mnist() -> Split[Images]:
-    """The MNIST digits: 60000 for training and 10000 for test, 28 × 28 pixels, float32 in [0, 1], ink = 1."""
+    """The MNIST digits: 60000 for training and 10000 for test, 28 × 28 pixels, float32 in [0, 1], ink = 1.
+
+    See Also
+    --------
+    load_digits, load_usps : Smaller images.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_mnist
+    >>> digits = load_mnist()
+    >>> digits.test.X.shape, digits.test.y[:5]
+    ((10000, 784), array([7, 2, 1, 0, 4]))
+    """
     arrays = _MNIST.load()
     scaled = {name: arrays[name].astype(np.float32) / np.float32(255) for name in ("X_train", "X_test")}
     return _images({**arrays, **scaled}, (28, 28))
@@ -95,9 +158,20 @@ def load_ecg(recording: str = "a") -> Beats:
     recording : {"a", "b", "c"}
         Which of the paper's three recordings: 70 beats of lead I, 62 beats of lead I, or 40 beats of lead II.
 
+    See Also
+    --------
+    load_mitbih : Many beats of one record.
+
     References
     ----------
     Gedon et al. (2023), Figure 5 (a), Figure A-8 and Table A-1 (a, b, c).
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_ecg
+    >>> beats = load_ecg("a")
+    >>> beats.X.shape, beats.peak
+    ((70, 512), 150)
     """
     if recording not in _RECORDINGS:
         raise ValueError(f"recording must be one of {', '.join(_RECORDINGS)}, got {recording!r}")
@@ -108,6 +182,17 @@ def load_mitbih() -> Beats:
     """The 2237 normal beats of record 100 of the MIT-BIH arrhythmia database, lead MLII, 360 Hz.
 
     Each beat is the window [−0.3, 0.5) s around its R peak, 288 samples in mV, with its baseline left in.
+
+    See Also
+    --------
+    load_ecg : Beats of a common length.
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_mitbih
+    >>> beats = load_mitbih()
+    >>> beats.X.shape, beats.rate
+    ((2237, 288), 360.0)
     """
     return Beats(_MITBIH.load()["beats"], peak=108, rate=360.0)
 
@@ -118,10 +203,21 @@ def load_tennessee_eastman() -> Split[Runs]:
     The training runs have 500 normal rows, and 480 with each fault from the beginning; the test runs have 960 rows, and
     the fault enters at row 160. Faults 3, 9 and 15 are known to be hardly visible.
 
+    See Also
+    --------
+    preimage.Monitor : Detects the faults.
+
     References
     ----------
     Downs & Vogel (1993), "A plant-wide industrial process control problem"; the runs are those of Chiang, Russell &
     Braatz (2001).
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_tennessee_eastman
+    >>> process = load_tennessee_eastman()
+    >>> process.train.normal.shape, process.test.onset, process.test.columns[0]
+    ((500, 52), 160, 'XMEAS(1)')
     """
     arrays = _TENNESSEE_EASTMAN.load()
     train, test = (
@@ -131,6 +227,29 @@ def load_tennessee_eastman() -> Split[Runs]:
     return Split(train, test)
 
 
+def load_set12() -> dict[str, Array]:
+    """The twelve grey pictures of the denoising literature: "01" to "07" of 256 × 256, the others of 512 × 512 pixels.
+
+    Their pixels are whole numbers from 0 to 255.
+
+    See Also
+    --------
+    preimage.Denoiser.denoise_image : Denoises one picture alone.
+
+    References
+    ----------
+    Zhang et al. (2017), "Beyond a Gaussian denoiser: residual learning of deep CNN for image denoising".
+
+    Examples
+    --------
+    >>> from preimage.datasets import load_set12
+    >>> pictures = load_set12()
+    >>> len(pictures), pictures["01"].shape
+    (12, (256, 256))
+    """
+    return _SET12.load()
+
+
 def _images(arrays: Mapping[str, Array], shape: tuple[int, int]) -> Split[Images]:
     train, test = (
         Images(arrays[f"X_{part}"], arrays[f"y_{part}"].astype(np.intp), shape) for part in ("train", "test")
@@ -138,129 +257,34 @@ def _images(arrays: Mapping[str, Array], shape: tuple[int, int]) -> Split[Images
     return Split(train, test)
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A file of arrays, and where to get it."""
-
-    title: str
-    file: str
-    shapes: dict[str, tuple[int, ...]]
-    ranges: dict[str, tuple[float, float]]
-    advice: str
-    fetch: Callable[[], dict[str, Array]] | None = None
-
-    def load(self) -> dict[str, Array]:
-        """Arrays from the first folder that has the file, else from the network."""
-        for folder in _folders():
-            if (folder / self.file).is_file():
-                return self.check(_read(folder / self.file, self.shapes), str(folder / self.file))
-        if self.fetch is None:
-            raise DatasetNotFound(self.missing())
-        try:
-            arrays = self.fetch()
-        except Exception as error:  # what a failed download raises depends on the network, the server and the parser
-            raise DatasetNotFound(self.missing(f", and the download failed ({error})")) from error
-        return self.check(arrays, f"the download of {self.title}")
-
-    def check(self, arrays: dict[str, Array], origin: str) -> dict[str, Array]:
-        """Refuse arrays that are not the ones expected."""
-        for name, shape in self.shapes.items():
-            if name not in arrays:
-                raise ValueError(f"{origin} has no array {name!r}: it is not {self.title}. {self.contents()}")
-            if arrays[name].shape != shape or arrays[name].dtype.kind not in "fiu":
-                found = f"{arrays[name].dtype} of shape {arrays[name].shape}"
-                raise ValueError(f"in {origin} the array {name!r} is {found}, not {self.title}. {self.contents()}")
-        for name, (low, high) in self.ranges.items():
-            # Written so that NaN fails too.
-            if not (arrays[name].min() >= low and arrays[name].max() <= high):
-                raise ValueError(f"in {origin} the array {name!r} has values outside [{low:g}, {high:g}].")
-        return {name: arrays[name] for name in self.shapes}
-
-    def contents(self) -> str:
-        """Describe the file in a sentence."""
-        arrays = ", ".join(f"{name} {shape}" for name, shape in self.shapes.items())
-        return f"{self.file} must hold the arrays {arrays}."
-
-    def missing(self, download: str = "") -> str:
-        """Tell where the file was looked for, and how to get it."""
-        folders = " or ".join(str(folder) for folder in _folders()) or "any data folder"
-        return (
-            f"{self.title} were not found: there is no {self.file} in {folders}{download}. {self.advice} "
-            f"Keep it in a folder named by the environment variable PREIMAGE_DATA. {self.contents()}"
-        )
-
-
-def is_present(file: str) -> bool:
-    """Whether a data file lies in one of the folders that loaders search, so that nothing need be downloaded."""
-    return any((folder / file).is_file() for folder in _folders())
-
-
-def _folders() -> Iterator[Path]:
-    """Folders that may hold data files, in the order of search."""
-    if own := os.environ.get("PREIMAGE_DATA"):
-        yield Path(own).expanduser()
-    # As sklearn.datasets.get_data_home() has it, which would also import scikit-learn and make the folder.
-    with suppress(RuntimeError):  # there is no home
-        yield Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser()
-
-
-def _read(path: Path, names: Iterable[str]) -> dict[str, Array]:
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            return {name: file[name] for name in names if name in file.files}
-    except Exception as error:  # a damaged file may fail in zipfile, in zlib or in the parser of array headers
-        raise ValueError(f"{path} cannot be read as an npz file of plain arrays ({error}).") from error
-
-
-def _fetch_usps() -> dict[str, Array]:
-    X, y = _openml(data_id=41082)
-    X = ((X - X.min()) / (X.max() - X.min())).astype(np.float32)
-    y = y - y.min()  # there the digits 0 to 9 are labelled 1 to 10
-    if not np.array_equal(np.bincount(y[:7291], minlength=10), _USPS_TRAIN_COUNTS):
-        raise ValueError("its rows are not in the official order, training digits first")
-    return {"X_train": X[:7291], "y_train": y[:7291], "X_test": X[7291:], "y_test": y[7291:]}
-
-
-def _fetch_mnist() -> dict[str, Array]:
-    X, y = _openml(name="mnist_784", version=1)
-    return {"X_train": X[:60000], "y_train": y[:60000], "X_test": X[60000:], "y_test": y[60000:]}
-
-
-def _openml(**which: Any) -> tuple[Array, Array]:
-    from sklearn.datasets import fetch_openml
-
-    parser = "pandas" if find_spec("pandas") else "liac-arff"  # the same numbers; pandas is faster
-    X, y = fetch_openml(**which, as_frame=False, return_X_y=True, parser=parser)
-    return X, y.astype(float).astype(int)
-
-
-_USPS_TRAIN_COUNTS = (1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644)
 _RECORDINGS = {"a": "ecg4_lead0", "b": "ecg1_lead0", "c": "ecg18_lead1"}
 
-_USPS = _Source(
+_USPS = DataSource(
     title="the USPS digits",
     file="usps.npz",
     shapes={"X_train": (7291, 256), "y_train": (7291,), "X_test": (2007, 256), "y_test": (2007,)},
     ranges={"X_train": (0, 1), "y_train": (0, 9), "X_test": (0, 1), "y_test": (0, 9)},
     advice="With a network, preimage.datasets.load_usps() takes them from OpenML (data_id=41082).",
-    fetch=_fetch_usps,
+    fetch=downloads.usps,
 )
-_MNIST = _Source(
+_MNIST = DataSource(
     title="the MNIST digits",
     file="mnist.npz",
     shapes={"X_train": (60000, 784), "y_train": (60000,), "X_test": (10000, 784), "y_test": (10000,)},
     ranges={"X_train": (0, 255), "y_train": (0, 9), "X_test": (0, 255), "y_test": (0, 9)},
     advice="With a network, preimage.datasets.load_mnist() takes them from OpenML ('mnist_784', version=1).",
-    fetch=_fetch_mnist,
+    fetch=downloads.mnist,
 )
-_ECG = _Source(
+_ECG = DataSource(
     title="the ECG beats of the invertible kernel PCA paper",
     file="cpsc_normal_beats.npz",
     shapes={"ecg4_lead0": (70, 512), "ecg1_lead0": (62, 512), "ecg18_lead1": (40, 512)},
     ranges=dict.fromkeys(_RECORDINGS.values(), (-100, 100)),
     advice="The beats are in the public repository dgedon/invertible_kernel_PCA on GitHub, here one beat per row.",
+    fetch=downloads.heartbeats,
+    digest="d3babd74dabed16688f86b1c2570dd0e5e6668d1b63925d0eb02cb3e353da11d",
 )
-_MITBIH = _Source(
+_MITBIH = DataSource(
     title="the MIT-BIH beats",
     file="mitbih_100_beats.npz",
     shapes={"beats": (2237, 288)},
@@ -270,6 +294,8 @@ _MITBIH = _Source(
         "wfdb.rdann('100', 'atr', pn_dir='mitdb') its beats: cut the beats marked N from lead MLII, "
         "[-0.3, 0.5) s around each mark."
     ),
+    fetch=downloads.mitbih,
+    digest="e47fa7d674bf57b00bb5a148f2100da63c61a5bfa94e121fe3f22c68db66f118",
 )
 _FAULTS = range(1, 22)
 _VARIABLES = (*(f"XMEAS({number})" for number in range(1, 42)), *(f"XMV({number})" for number in range(1, 12)))
@@ -278,13 +304,27 @@ _RUNS: dict[str, tuple[int, ...]] = {
     for fault in range(22)
     for end in ("", "_te")
 }
-_TENNESSEE_EASTMAN = _Source(
+_TENNESSEE_EASTMAN = DataSource(
     title="the runs of the Tennessee Eastman process",
     file="tennessee_eastman.npz",
     shapes=_RUNS,
     ranges=dict.fromkeys(_RUNS, (-1e5, 1e5)),
     advice=(
         "The runs are in the public repository camaramm/tennessee-eastman-profBraatz on GitHub, d00.dat to d21_te.dat, "
-        "one row a sample here (d00.dat is transposed there)."
+        "here one sample per row (d00.dat is transposed there)."
     ),
+    fetch=partial(downloads.tennessee_eastman, tuple(_RUNS)),
+    digest="c6d71400d894cb91c92d71b07d4dfaf2d73c4134b1bf5ae9ecfd9a4dc2cec689",
+)
+_PICTURES: dict[str, tuple[int, ...]] = {
+    f"{number:02d}": (256, 256) if number < 8 else (512, 512) for number in range(1, 13)
+}
+_SET12 = DataSource(
+    title="the twelve pictures",
+    file="set12.npz",
+    shapes=_PICTURES,
+    ranges=dict.fromkeys(_PICTURES, (0, 255)),
+    advice="They are in the public repository cszn/DnCNN on GitHub, testsets/Set12/01.png to 12.png.",
+    fetch=partial(downloads.set12, tuple(_PICTURES)),
+    digest="bc04213b2b59e09ce3f3b0e05303d1c4a162f825b7de61c857e9d27c100bb4a5",
 )

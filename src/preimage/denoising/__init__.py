@@ -1,11 +1,15 @@
 """Denoising by stages of kernel features with a learned inverse map, and, of one picture alone, by similar patches."""
 
+# ruff: noqa: F401 (the parts of Denoiser, for other rooms; users type the names of __all__)
+
 from preimage.denoising.alone import denoised_alone
 from preimage.denoising.interference import without_baseline, without_mains
-from preimage.denoising.learning import Learner, Units
+from preimage.denoising.learning import BUDGETS, Budget, Learner, Units
 from preimage.denoising.noise_curve import NoiseCurve
+from preimage.denoising.noise_law import Asked
 from preimage.denoising.pictures import EFFORTS
 from preimage.denoising.pieces import cut, small_patches
+from preimage.denoising.rows import LearnedRows, learned_images, learned_table
 from preimage.denoising.saturation import Limits
 from preimage.denoising.signals import denoised_signal
 from preimage.denoising.similar_rows import SimilarRows, censored_level
@@ -13,28 +17,4 @@ from preimage.denoising.stack import Level, Plan, Stack
 from preimage.denoising.stage import Recipe, Stage
 from preimage.denoising.tables import ColumnRisk, ColumnUnits, DenoisedTable, column_noise, given_noise
 
-__all__ = [
-    "EFFORTS",
-    "ColumnRisk",
-    "ColumnUnits",
-    "DenoisedTable",
-    "NoiseCurve",
-    "Learner",
-    "Level",
-    "Limits",
-    "Plan",
-    "Recipe",
-    "SimilarRows",
-    "Stack",
-    "Stage",
-    "Units",
-    "censored_level",
-    "column_noise",
-    "cut",
-    "denoised_alone",
-    "denoised_signal",
-    "given_noise",
-    "small_patches",
-    "without_baseline",
-    "without_mains",
-]
+__all__ = ["without_baseline", "without_mains"]

@@ -111,8 +111,9 @@ class Noisy:
 
     def moment(self, features, phi, read, view, places):
         still = self.images[: self.n]
-        moved = features(read(places + view.places(still.shape)))
-        slope = (moved - phi).T @ view.answers(self._probe)(places) / (self.step * self.sigma)
+        change = features(read(places + view.places(still.shape)))
+        change -= phi
+        slope = change.T @ view.answers(self._probe)(places) / (self.step * self.sigma)
         return phi.T @ view.answers(still)(places) - self.sigma**2 * slope
 
     def risk(self, estimates):

@@ -22,8 +22,36 @@ POINTS = 60  # of the longer median
 def without_mains(signal, rate: float, frequency: float) -> np.ndarray:
     """The signal without the hum of the mains and its harmonics.
 
-    In blocks that overlap by half, a sinusoid of every harmonic is fitted by least squares and subtracted; so what is
-    short, as a heartbeat is, does not ring as it would in a notch filter. The exact frequency is that of most power.
+    In blocks that overlap by half, a sinusoid of every harmonic is fitted by least squares and subtracted. A short
+    event, such as a heartbeat, does not ring as it would behind a notch filter. The frequency is refined to the one of
+    most power.
+
+    Parameters
+    ----------
+    signal : array of shape (length,) or (length, channels)
+    rate : float
+        Samples per second.
+    frequency : float
+        Of the mains, in hertz.
+
+    Returns
+    -------
+    array of the shape of the signal
+
+    See Also
+    --------
+    without_baseline : Removes slow drift.
+    preimage.Denoiser : Removes noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.denoising import without_mains
+    >>> t = np.arange(2000) / 500
+    >>> pulse = np.exp(-(((t - 2) / 0.05) ** 2))
+    >>> cleaned = without_mains(pulse + 0.3 * np.sin(2 * np.pi * 50 * t), rate=500, frequency=50)
+    >>> bool(abs(cleaned - pulse).max() < 0.01)
+    True
     """
     values, shape = _columns(signal)
     _check(rate, frequency, "the frequency of the mains")
@@ -39,7 +67,32 @@ def without_mains(signal, rate: float, frequency: float) -> np.ndarray:
 
 
 def without_baseline(signal, rate: float) -> np.ndarray:
-    """The signal without its wandering baseline: the median over 0.6 s of the median over 0.2 s (de Chazal 2004)."""
+    """The signal without its wandering baseline: the median over 0.6 s of the median over 0.2 s (de Chazal 2004).
+
+    Parameters
+    ----------
+    signal : array of shape (length,) or (length, channels)
+    rate : float
+        Samples per second.
+
+    Returns
+    -------
+    array of the shape of the signal
+
+    See Also
+    --------
+    without_mains : Removes the hum of the mains.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.denoising import without_baseline
+    >>> t = np.arange(2000) / 500
+    >>> pulse = np.exp(-(((t - 2) / 0.02) ** 2))
+    >>> flat = without_baseline(pulse + 0.5 * t, rate=500)
+    >>> bool(abs(flat - pulse)[500:1500].max() < 0.1)
+    True
+    """
     values, shape = _columns(signal)
     _check(rate, rate / 4, "the rate")
     every = max(1, int(WAVE * rate / POINTS))  # a baseline is slow: medians of every so many means do

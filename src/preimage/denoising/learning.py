@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,12 +16,12 @@ from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.kernels import Radial
 from preimage.noise import NoiseLaw
 
-__all__ = ["Learner", "Units"]
+__all__ = ["BUDGETS", "Budget", "Learner", "Units"]
 
-PLACES = 150_000  # at which a stage looks while it is fitted
 ENOUGH, MOST_COPIES = 6000, 6  # corrupted images that a level learns from, and how many may be of the same
 VALIDATION, VALIDATION_POINTS = 300, 80_000  # images, and points in them, that are held out to choose settings
 FOLDS = 4
+PLACES_A_LANDMARK, FEW = 150, 300  # fewer noisy places say too little about its weight, where landmarks are not few
 CAREFUL = 0.95  # of the noise is the most that is taken away on the mean, because some rows speak for all
 ENOUGH_FOR_HALVES = 8000  # points
 POSITION = 0.5  # weight of the coordinates of a place beside what is seen there
@@ -52,16 +52,62 @@ class Units:
         return lambda images, rng: self.inside(law(self.outside(images), rng))
 
 
+@dataclass(frozen=True)
+class Budget:
+    """How much the stages of a stack may cost.
+
+    Attributes
+    ----------
+    n_landmarks : int
+        Rows that a stage compares with.
+    shares : tuple of floats
+        How many of them the second stages use, level by level, where examples are noisy: they determine fewer weights,
+        and what the first levels miss, those above find. There are as many as there may be levels.
+    places : int
+        At which a stage looks while it is fitted.
+    """
+
+    n_landmarks: int
+    shares: tuple[float, ...]
+    places: int = 150_000
+
+    @property
+    def n_levels(self) -> int:
+        """The most levels."""
+        return len(self.shares)
+
+    def resized(self, n_landmarks: int | None, n_stages: int | None) -> Budget:
+        """The same with numbers of one's own: of fewer levels those of the last, of more the last again."""
+        n_levels = n_stages or self.n_levels
+        if n_landmarks is not None:
+            return replace(self, n_landmarks=n_landmarks, shares=(1.0,) * n_levels)
+        more = self.shares[-1:] * (n_levels - self.n_levels)
+        return replace(self, shares=(self.shares + more)[-n_levels:])
+
+    def sizes(self, n_points: int | None = None) -> tuple[int, ...]:
+        """The landmarks of the second stages, for so many noisy points or for clean examples."""
+        if n_points is None:
+            return (self.n_landmarks,) * self.n_levels
+        most = max(min(n_points, self.places) // PLACES_A_LANDMARK, FEW)
+        return tuple(min(round(share * self.n_landmarks), most) for share in self.shares)
+
+
+BUDGETS = {
+    "quick": Budget(250, (0.6, 1.0), 40_000),
+    "standard": Budget(1200, (1 / 4, 1 / 2, 2 / 3, 3 / 4)),
+    "best": Budget(1600, (3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8, 1.0), 250_000),
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """What was chosen: the kernel, sizes, and whether images are looked at as wholes, in windows, or both.
+    """What was chosen: the kernel, the budget, and whether images are looked at as wholes, in windows, or both.
 
     ``anywhere`` holds for windows that do not know where they are, which images of any size may be cleaned by.
     """
 
     kernel: Radial
-    n_landmarks: int
-    n_levels: int
+    budget: Budget
     wholes: bool
     windows: bool
     anywhere: bool = False
@@ -83,9 +129,10 @@ class Learner:
         settings = {
             "mending": Mending(limits, sigma) if limits else None,
             "at_large": max(0.6, 8 * sigma - 1.7),  # the more noise, the more do surroundings at large say
-            "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= useful[teaching, ..., 0].size <= PLACES,
+            "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= useful[teaching, ..., 0].size <= self.budget.places,
         }
-        stack = self._fit(lambda: (teachers, fold), validation, rng, **settings)
+        sizes = self.budget.sizes(useful[teaching, ..., 0].size)
+        stack = self._fit(lambda: (teachers, fold), sizes, validation, rng, **settings)
         some = images[:VALIDATION]
         removed = float(np.sqrt(np.mean(np.square(stack(some) - some), dtype=float)))
         return stack.sharing(min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
@@ -96,14 +143,15 @@ class Learner:
         copies = int(np.clip(round(ENOUGH / len(teaching)), 1, MOST_COPIES))
         truth, fold = np.concatenate([images[teaching]] * copies), np.tile(_folds(len(teaching), rng), copies)
         validation = Clean(images[held_out], noise(images[held_out], rng))
-        return self._fit(lambda: (Clean(truth, noise(truth, rng)), fold), validation, rng)
+        return self._fit(lambda: (Clean(truth, noise(truth, rng)), fold), self.budget.sizes(), validation, rng)
 
-    def _fit(self, draw: Callable, validation: Examples, rng, **settings) -> Stack:
-        recipe = Recipe(self.kernel, self.n_landmarks, PLACES)
+    def _fit(self, draw: Callable, sizes: tuple[int, ...], validation: Examples, rng, **settings) -> Stack:
+        budget = self.budget
+        recipes = tuple(Recipe(self.kernel, size, budget.places) for size in sizes)
         plan = Plan(
-            recipe if self.wholes else None,
-            recipe if self.windows else None,
-            1 if settings.get("mending") else self.n_levels,  # validation without what was cut off misleads the rest
+            Recipe(self.kernel, budget.n_landmarks, budget.places) if self.wholes else None,
+            recipes if self.windows else (),
+            1 if settings.get("mending") else budget.n_levels,  # validation without what was cut off misleads the rest
             0.0 if self.anywhere else POSITION,
             **settings,
         )

@@ -181,8 +181,8 @@ class CombinationRisk:
     def least(self, n_groups: int) -> np.ndarray:
         """The weights of least risk of the first estimates, none negative, with sum 1.
 
-        An estimate after these has half of the weight, if that has less risk: what Stein's formula says of it is too
-        good to give it more, since the estimates that it sees are searched for in the same noise.
+        An estimate after these has half of the weight, if that has less risk. Stein's formula is too optimistic about
+        it to give it more: the estimates that it sees were searched for in the same noise.
         """
         rest = np.zeros(len(self.slopes) - n_groups)
         corners = _corners(self.squares[:n_groups, :n_groups], self.slopes[:n_groups])

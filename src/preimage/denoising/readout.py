@@ -9,13 +9,13 @@ import scipy.linalg
 
 from preimage.denoising.examples import Examples
 from preimage.denoising.stage_features import Features
-from preimage.denoising.views import Images, View
+from preimage.denoising.views import Reader, View
 from preimage.gram import threads, tiles
 
 __all__ = ["RIDGES", "SecondMoments", "gather"]
 
 RIDGES = tuple(10.0**power for power in range(-8, 1))
-BLOCK = 1024  # places whose features are held at once; four times as many while moments are gathered
+BLOCK = 2048  # places whose features are held at once while moments are gathered
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,24 +37,26 @@ class SecondMoments:
         penalty[-1] = 1e-3
         root = 1 / np.sqrt(penalty)
         scaled = self.features * root * root[:, None]
-        values, axes = scipy.linalg.eigh(scaled, overwrite_a=True, check_finite=False)
+        values, axes = scipy.linalg.eigh(scaled, overwrite_a=True, check_finite=False, driver="evd")
         inner = axes.T @ (root[:, None] * self.truth)
-        values = np.maximum(values, 0)[:, None]
-        return np.stack([root[:, None] * (axes @ (inner / (values + ridge))) for ridge in ridges])
+        shrunk = inner / (np.maximum(values, 0)[:, None] + np.reshape(ridges, (-1, 1, 1)))
+        axes *= root[:, None]
+        return axes @ shrunk
 
 
-def gather(features: Features, view: View, maps: list[Images], examples: Examples, places: np.ndarray) -> SecondMoments:
-    """The moments over some places: products in the precision of the images, sums in double precision."""
-    read = view.reader(maps)
+def gather(features: Features, view: View, read: Reader, examples: Examples, places: np.ndarray) -> SecondMoments:
+    """The moments over some places: products in the precision of the images, sums in double precision.
+
+    ``read`` is the view's reader of what the examples look like.
+    """
     shares = [places[first :: threads.n_threads()] for first in range(threads.n_threads())]
 
     def total(share: np.ndarray):
-        squares: np.ndarray | float = 0.0
-        cross: np.ndarray | float = 0.0
-        for block in tiles.slices(len(share), 4 * BLOCK):
+        squares, cross = np.zeros((features.n, features.n)), np.zeros((features.n, 1))
+        for block in tiles.slices(len(share), BLOCK):
             phi = features(read(share[block]))
-            squares = squares + np.asarray(phi.T @ phi, dtype=float)
-            cross = cross + np.asarray(examples.moment(features, phi, read, view, share[block]), dtype=float)
+            squares += phi.T @ phi
+            cross = cross + examples.moment(features, phi, read, view, share[block])
         return squares, cross
 
     found = threads.parallel_map(total, shares)

@@ -1,10 +1,10 @@
 """One signal alone, of one channel or several: what groups of similar patches make of it along time.
 
 Every channel is divided by its noise, and all are turned to their principal axes, so that the noise stays white; groups
-are found along the first axis, the one of most variance. Patches of several lengths are tried, and Stein's estimate of
-the risk decides: on all of a short recording, whose answer is a weighted mean of the estimates, and on a sample of a
-long one, which the best length then answers piece by piece. The signal as it is takes part, so that a signal which
-nothing improves is left alone.
+are found along the first axis, the one of most variance. Patches of several lengths are tried, and Stein's estimate
+of the risk decides. It sees all of a short recording, whose answer is a weighted mean of the estimates. Of a long one
+it sees a sample, and the best length then answers piece by piece. The signal as it is takes part, so that a signal
+which nothing improves is left alone.
 """
 
 from __future__ import annotations

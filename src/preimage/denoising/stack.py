@@ -62,12 +62,15 @@ class Level:
 
     def __call__(self, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> Images:
         """The estimate; ``fold`` for images that the level was fitted on."""
-        maps = seen(self.whole, noisy, below, fold)
+        return self.after(seen(self.whole, noisy, below, fold), fold)
+
+    def after(self, maps: list[Images], fold: np.ndarray | None = None) -> Images:
+        """The estimate from the maps that the second stage sees."""
         if isinstance(self.local, Crossed) and fold is not None:
             estimate = self.local.left_out(maps, fold % HALVES)
         else:
             estimate = self.local(maps) if self.local is not None else maps[1]
-        return estimate if self.mending is None else self.mending(noisy, estimate)
+        return estimate if self.mending is None else self.mending(maps[0], estimate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +111,10 @@ class Plan:
 
     Parameters
     ----------
-    whole, local : Recipe or None
-        For the two stages of a level; None leaves one out.
+    whole : Recipe or None
+        For the first stages; None leaves them out.
+    local : tuple of Recipe
+        For the second stages, level by level; none leaves them out.
     n_levels : int
         At most so many; a level that does not lower the risk ends the stack.
     position : float
@@ -120,11 +125,11 @@ class Plan:
         Weight of what images look like out of focus, where there are no wholes to learn from.
     in_halves : bool
         Whether the second stages are fitted for each half of the images, and show the levels above what that of the
-        other half makes of them: where places are few, what a stage makes of its own is too good.
+        other half makes of them. Where places are few, what a stage makes of its own is too good.
     """
 
     whole: Recipe | None
-    local: Recipe | None
+    local: tuple[Recipe, ...]
     n_levels: int
     position: float
     mending: Mending | None = None
@@ -138,63 +143,80 @@ class Plan:
 
         It draws for every level, so that clean examples may come with new noise.
         """
-        stack, answered, taught = Stack(risk=float(validation.risk(validation.images).mean())), None, _Taught()
+        stack, taught = Stack(risk=float(validation.risk(validation.images).mean())), _Taught()
+        validated, last = _Taught(validation), None
         for number in range(self.n_levels):
             progress.report("stages", number, self.n_levels)
             taught = taught.under(stack, *draw())
-            level = self._level(taught, validation, answered, rng)
+            whole = self._whole(taught, rng)
+            taught, validated = taught.seen_by(whole), validated.seen_by(whole)
+            level = self._level(number, whole, taught, validated, rng)
             if not level.risk < WORTH * stack.risk:
                 break
-            stack, answered = Stack((*stack.levels, level), level.risk), level(validation.images, answered)
+            stack, last = Stack((*stack.levels, level), level.risk), (whole, taught, validated)
+            validated = replace(validated, below=level.after(validated.maps))
         progress.report("stages", self.n_levels, self.n_levels)
-        return stack
+        return stack if last is None else self._finished(stack, *last, rng)
 
-    def _level(self, taught: _Taught, validation: Examples, answered: Images | None, rng: np.random.Generator) -> Level:
-        examples, fold, below = taught.examples, taught.fold, taught.below
-        noisy = examples.images
-        whole = self._whole(examples, fold[: examples.n], below, rng)
-        if self.local is None:
-            level = Level(whole, None)
-            return replace(level, risk=float(validation.risk(level(validation.images, answered)).mean()))
-        view = Windows(self._lenses(below is not None), self.position)
-        maps, validation_maps = seen(whole, noisy, below, fold), seen(whole, validation.images, answered)
+    def _level(self, number: int, whole: Sight, taught: _Taught, validated: _Taught, rng) -> Level:
+        """A level with this first stage; its second one is fitted by the recipe of this number."""
+        validation = validated.examples
+        if not self.local:
+            return Level(whole, None, float(validation.risk(validated.maps[1]).mean()))
+        view, recipe = Windows(self._lenses(taught.below is not None), self.position), self.local[number]
         if self.in_halves:
-            stages = self.local.crossed(view, maps, examples, fold[: examples.n] % HALVES, rng)
-            return Level(whole, stages, float(validation.risk(stages(validation_maps)).mean()), self.mending)
-        stage, risk = self.local.validated(view, maps, examples, validation_maps, validation, rng)
-        return Level(whole, stage, risk, self.mending)
+            halves = taught.fold[: taught.examples.n] % HALVES
+            local: Any = recipe.crossed(view, taught.maps, taught.examples, halves, rng)
+            risk = float(validation.risk(local(validated.maps)).mean())
+        else:
+            local, risk = recipe.validated(view, taught.maps, taught.examples, validated.maps, validation, rng)
+        return Level(whole, local, risk, self.mending)
+
+    def _finished(self, stack: Stack, whole: Sight, taught: _Taught, validated: _Taught, rng) -> Stack:
+        """The stack with the last recipe for its last level, which a stack that ends early has not come to."""
+        if not self.local or self.local[len(stack.levels) - 1].n_landmarks == self.local[-1].n_landmarks:
+            return stack
+        level = self._level(-1, whole, taught, validated, rng)
+        return Stack((*stack.levels[:-1], level), level.risk) if level.risk < stack.risk else stack
 
     def _lenses(self, has_below: bool) -> tuple[Lens, ...]:
         """How the second stage of a level sees its maps."""
         whole = Lens(self.at_large, BLURRED_WIDTH) if self.whole is None else WHOLE
         return (NOISY if has_below else NOISY_FIRST, whole, *(BELOW,) * has_below)
 
-    def _whole(self, examples: Examples, fold: np.ndarray, below: Images | None, rng) -> Sight:
+    def _whole(self, taught: _Taught, rng) -> Sight:
         """The first stage of a level; rows without a geometry, which have no second one, begin with a linear filter."""
+        examples, below = taught.examples, taught.below
+        fold = taught.fold[: examples.n]
         if self.whole is None:
             return Blurred()
         if below is not None:
-            view = Whole((0.0, 1.0), with_values=self.local is None)
+            view = Whole((0.0, 1.0), with_values=not self.local)
             return self.whole.crossed(view, [examples.images, below], examples, fold, rng)
-        if self.local is None:
+        if not self.local:
             return LinearFilter.fit(examples)
         return self.whole.crossed(Whole((1.0,)), [examples.images], examples, fold, rng)
 
 
 @dataclass(frozen=True, eq=False)
 class _Taught:
-    """Examples, the fold of every image of theirs, and what a stack makes of them."""
+    """Examples, the fold of each of their images, what a stack makes of them, and the maps that a level sees."""
 
     examples: Any = None
     fold: Any = None
     below: Images | None = None
+    maps: Any = None
 
     def under(self, stack: Stack, examples: Examples, fold: np.ndarray) -> _Taught:
         """What the whole stack makes of the examples; of the same ones as before it is one level more."""
         if examples is self.examples:
-            return replace(self, below=stack.levels[-1](examples.images, self.below, self.fold))
+            return replace(self, below=stack.levels[-1].after(self.maps, self.fold))
         fold = np.tile(fold, len(examples.images) // examples.n)
         return _Taught(examples, fold, stack(examples.images, fold) if stack.levels else None)
+
+    def seen_by(self, whole: Sight) -> _Taught:
+        """The same images with the maps of a level whose first stage this is."""
+        return replace(self, maps=seen(whole, self.examples.images, self.below, self.fold))
 
 
 def seen(whole: Sight, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> list[Images]:

@@ -16,7 +16,7 @@ from preimage.kernels import Radial
 __all__ = ["Crossed", "Recipe", "Stage"]
 
 SAMPLE = 40_000  # places from which coordinates and landmarks are taken
-PLACES_A_FEATURE = 50  # fewer places than this for a landmark say too little about its weight
+CACHED = 256  # places whose kernel values stay in a core's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,10 @@ class Stage:
         n, read = self.view.places(maps[0].shape), self.view.reader(maps)
         found = np.empty((n, weights.shape[1]), dtype=maps[0].dtype)
 
-        def fill(block: slice) -> None:
-            found[block] = self.features.times(read(np.arange(block.start, block.stop)), weights)
+        def fill(task: slice) -> None:
+            for block in tiles.slices(task.stop - task.start, CACHED):
+                places = np.arange(task.start + block.start, task.start + block.stop)
+                found[places[0] : places[-1] + 1] = self.features.times(read(places), weights)
 
         threads.parallel_map(fill, tiles.slices(n, BLOCK))
         return found
@@ -89,29 +91,31 @@ class Recipe:
 
     def crossed(self, view, maps, examples: Examples, fold: np.ndarray, rng) -> Crossed:
         """One stage a fold, fitted on the others, with the ridge of least risk on the folds left out."""
-        found, risks = [], []
-        for number in range(int(fold.max()) + 1):
-            others, own = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-            fitted, left_out = examples.part(others), examples.part(own)
-            paths, stage = self._path(view, _part(maps, others, examples), fitted, rng)
-            risks.append(np.multiply(len(own), _risks(stage, paths, _part(maps, own, examples), left_out)))
-            found.append((stage, paths))
-        best = int(np.argmin(np.sum(risks, axis=0)))
-        return Crossed(tuple(Stage(stage.view, stage.features, paths[best]) for stage, paths in found))
+        seeds = rng.integers(2**63, size=int(fold.max()) + 1)
+        folds = [(fold == number, np.random.default_rng(seed)) for number, seed in enumerate(seeds)]
+        spread = threads.parallel_map if isinstance(view, Whole) else map  # windows keep all cores busy themselves
+        found = list(spread(lambda task: self._without(view, maps, examples, *task), folds))
+        best = int(np.argmin(np.sum([risks for _, _, risks in found], axis=0)))
+        return Crossed(tuple(Stage(stage.view, stage.features, paths[best]) for stage, paths, _ in found))
+
+    def _without(self, view, maps, examples: Examples, own: np.ndarray, rng) -> tuple[Stage, np.ndarray, np.ndarray]:
+        """A stage fitted on all images but its own, the weights for all ridges, and the risk of each on its own."""
+        others, own = np.flatnonzero(~own), np.flatnonzero(own)
+        paths, stage = self._path(view, _part(maps, others, examples), examples.part(others), rng)
+        return stage, paths, len(own) * _risks(stage, paths, _part(maps, own, examples), examples.part(own))
 
     def _path(self, view: View, maps, examples: Examples, rng) -> tuple[np.ndarray, Stage]:
         """The weights for all ridges, and the stage without any."""
         if isinstance(view, Whole):
             view = Coded.fit(view, examples.points(maps), self.kernel, rng)
-        places = rng.permutation(examples.places(view))[: self.n_places]
-        features = self._features(view, maps, places, rng)
-        moments = gather(features, view, maps, examples, places)
+        places, read = rng.permutation(examples.places(view))[: self.n_places], view.reader(maps)
+        features = self._features(read(places[:SAMPLE]), rng)
+        moments = gather(features, view, read, examples, places)
         paths = moments.weights(RIDGES, features.n_kernel).astype(maps[0].dtype)
         return paths, Stage(view, features, paths[0])
 
-    def _features(self, view: View, maps, places: np.ndarray, rng) -> Features:
-        rows = view.reader(maps)(places[:SAMPLE])
-        m = max(1, min(self.n_landmarks, len(rows) - 1, max(len(places) // PLACES_A_FEATURE, len(rows) // 3)))
+    def _features(self, rows: np.ndarray, rng) -> Features:
+        m = max(1, min(self.n_landmarks, len(rows) // 3))
         busy = rows.std(axis=1) + 1e-12  # landmarks where something is to be seen, and some elsewhere
         chance = busy + 0.25 * busy.mean()
         return Features.choose(self.kernel, rows, rng.choice(len(rows), m, replace=False, p=chance / chance.sum()))

@@ -51,28 +51,41 @@ class Features:
         """How many of the features are kernel values."""
         return len(self.landmarks)
 
+    @property
+    def n(self) -> int:
+        """How many features there are."""
+        return len(self.landmarks) + len(self.mean) + 1
+
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """The features of rows."""
-        centred = rows - self.mean
-        return np.concatenate([self._values(centred), centred, np.ones((len(rows), 1), dtype=rows.dtype)], axis=1)
+        m = self.n_kernel
+        found = np.empty((len(rows), self.n), dtype=rows.dtype)
+        centred = np.subtract(rows, self.mean, out=found[:, m:-1])
+        self._values(centred, found[:, :m])
+        found[:, -1] = 1
+        return found
 
     def times(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """The features of rows times weights, without putting them side by side."""
         m, centred = self.n_kernel, rows - self.mean
-        return self._values(centred) @ weights[:m] + centred @ weights[m:-1] + weights[-1]
+        values = self._values(centred, np.empty((len(rows), m), dtype=rows.dtype))
+        return values @ weights[:m] + centred @ weights[m:-1] + weights[-1]
 
-    def _values(self, centred: np.ndarray) -> np.ndarray:
-        """Kernel values, with −‖u − z‖²/c = [u, ‖u‖², 1]·[2z, −1, −‖z‖²]/c from one product."""
+    def _values(self, centred: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Kernel values, with −‖u − z‖²/c = [u, ‖u‖², 1]·[2z, −1, −‖z‖²]/c from one product, strip by strip."""
         inside = centred @ self.basis
-        values = (
-            np.column_stack([inside, squared_norms(inside), np.ones(len(inside), dtype=inside.dtype)]) @ self._right
-        )
-        for strip in tiles.strips(values):
-            values[strip] = self.kernel.from_closeness(np.minimum(values[strip], 0))  # round-off may exceed 0
-        return values
+        left = np.column_stack([inside, squared_norms(inside), np.ones(len(inside), dtype=inside.dtype)])
+        for strip in tiles.strips(out):
+            closeness = np.matmul(left[strip], self._right, out=out[strip])
+            values = self.kernel.from_closeness(closeness)
+            if values is not closeness:
+                out[strip] = values
+        return out
 
     @cached_property
     def _right(self) -> np.ndarray:
-        ones = np.ones(len(self.landmarks), dtype=self.landmarks.dtype)
-        right = np.column_stack([2 * self.landmarks, -ones, -squared_norms(self.landmarks)]) / self.kernel.unit
-        return np.ascontiguousarray(right.T.astype(self.landmarks.dtype))
+        """[2z, −1, −‖z‖²]/c; norms are longer by the round-off of the product, which would make distances negative."""
+        z, norms = self.landmarks, squared_norms(self.landmarks)
+        longer = norms * (1 + 4 * (z.shape[1] + 2) * np.finfo(z.dtype).eps)
+        right = np.column_stack([2 * z, -np.ones(len(z), dtype=z.dtype), -longer]) / self.kernel.unit
+        return np.ascontiguousarray(right.T.astype(z.dtype))

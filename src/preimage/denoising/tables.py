@@ -111,7 +111,7 @@ class DenoisedTable:
                 units, Stack(risk=0.0), tuple(_column_risk(sigma, 1.0, 0.0, 0.0, False) for sigma in noise.tolist())
             )
         stack = learner.from_noisy(units.inside(rows), units.sigma, rng)
-        return cls(units, stack, judged_columns(units, rows, stack, rng))
+        return cls(units, stack, column_risks(units, rows, stack, rng))
 
     @classmethod
     def from_clean(cls, rows: Images, law: NoiseLaw, learner: Learner, rng: np.random.Generator) -> DenoisedTable:
@@ -144,8 +144,8 @@ class DenoisedTable:
 
 @dataclass(frozen=True)
 class ColumnRisk:
-    """What became of one column, in its own units: its noise, the root mean squared error that is expected to remain,
-    what was removed, and whether it was changed at all.
+    """What became of one column, in its own units: its noise, the expected root mean squared error that remains, what
+    was removed, and whether it changed at all.
     """
 
     noise: float
@@ -209,7 +209,7 @@ def _evenly_spaced(X: np.ndarray) -> np.ndarray:
     return (mean != 0) & (np.abs(steps - mean).max(axis=0) <= EVEN * np.abs(mean))
 
 
-def judged_columns(
+def column_risks(
     units: ColumnUnits, rows: Images, answer: Callable[[Images], Images], rng: np.random.Generator
 ) -> tuple[ColumnRisk, ...]:
     """What the answer does to every column, as Stein's estimate shows it; a column that gains nothing is left alone.

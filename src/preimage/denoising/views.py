@@ -87,7 +87,7 @@ class Coded:
     def fit(cls, whole: Whole, maps: list[Images], kernel: Radial, rng: np.random.Generator) -> Coded:
         """Kernel PCA of what is seen of some of the images."""
         rows = whole.reader(maps)(rng.permutation(len(maps[0]))[:POINTS])
-        ruled: Any = replace(kernel, length_scale="mika") if kernel.length_scale is None else kernel  # type: ignore
+        ruled: Any = replace(kernel, length_scale="mika") if kernel.length_scale is None else kernel  # type: ignore[attr-defined, type-var]
         with silenced(FewerComponentsWarning):  # few rows have fewer
             return cls(whole, fit(resolve(ruled, rows), rows, min(CODES, len(rows) - 1), rng=rng))
 

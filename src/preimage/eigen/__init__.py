@@ -23,16 +23,13 @@ from preimage.eigen.power import PowerDeflation
 from preimage.gram.operators import Symmetric, choose_storage
 
 __all__ = [
-    "Automatic",
     "BlockKrylov",
     "Dense",
     "Eigenpairs",
     "Lanczos",
     "PowerDeflation",
     "Solver",
-    "as_solver",
     "choose_solver",
-    "storage_for",
 ]
 
 
@@ -75,6 +72,18 @@ def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
       to nine digits.
 
     Measured on two cores (Gaussian kernel on MNIST, docs/results/benchmarks.md).
+
+    See Also
+    --------
+    Dense, BlockKrylov : The solvers that it chooses from.
+
+    Examples
+    --------
+    >>> from preimage.eigen import choose_solver
+    >>> choose_solver(100, 10)
+    Dense()
+    >>> choose_solver(20_000, 10)
+    BlockKrylov(block_size=None, tol=None, max_iter=100, storage='auto')
     """
     many = k > n // (10 if n <= 2000 else 20)
     if n <= 150 or (many and (n <= 500 or choose_storage("auto", n, dtype, square=True) == "memory")):

@@ -18,9 +18,35 @@ from preimage.gram.operators import Symmetric
 
 @dataclass(frozen=True)
 class Eigenpairs:
-    """Eigenvalues (descending), eigenvectors as columns, and what happened.
+    """Eigenvalues, eigenvectors, and whether the solver converged.
 
-    For every pair there is an eigenvalue within its residual ‖Au − λu‖ of λ.
+    For every pair there is an eigenvalue of the operator within the residual ‖Au − λu‖ of λ.
+
+    Attributes
+    ----------
+    values : array of shape (k,)
+        The eigenvalues λ, descending.
+    vectors : array of shape (n, k)
+        Unit eigenvectors u as columns.
+    residuals : array of shape (k,)
+        ‖Au − λu‖ of every pair.
+    converged : bool
+        Whether the residuals are within the tolerance.
+    steps : int
+        The number of products with the operator.
+
+    See Also
+    --------
+    Dense, BlockKrylov : Solvers that return it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.eigen import Dense
+    >>> from preimage.gram.operators import Stored
+    >>> pairs = Dense().solve(Stored(np.diag([1.0, 3.0, 2.0])), 2, np.random.default_rng(0))
+    >>> pairs.values.round(6), pairs.converged
+    (array([3., 2.]), True)
     """
 
     values: Array
@@ -40,7 +66,24 @@ def check_count(solver: object, name: str) -> None:
 
 
 class Solver(Protocol):
-    """What every eigensolver does."""
+    """The interface of an eigensolver: any object with this ``solve`` is one.
+
+    See Also
+    --------
+    Eigenpairs : What ``solve`` returns.
+    Dense, BlockKrylov, Lanczos, PowerDeflation : The solvers of this room.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA
+    >>> from preimage.eigen import Dense
+    >>> class Verbose:
+    ...     def solve(self, operator, k, rng):
+    ...         print(f"{k} pairs of {operator.shape[0]} rows")
+    ...         return Dense().solve(operator, k, rng)
+    >>> kpca = KernelPCA(1, kernel="linear", solver=Verbose()).fit([[0, 0], [1, 1], [2, 2]])
+    1 pairs of 3 rows
+    """
 
     def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         """The k largest eigenpairs of a symmetric operator."""

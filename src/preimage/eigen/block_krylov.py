@@ -39,7 +39,7 @@ class BlockKrylov:
     ----------
     block_size : int, optional
         Columns per pass. By default k/2 where the matrix is stored, because many small blocks beat few large ones for
-        the same number of products, and 2k where every pass computes the kernel again, because further columns are
+        the same number of products. It is 2k where every pass computes the kernel again, because further columns are
         then nearly free.
     tol : float, optional
         Bound on the residuals ‖Au − λu‖ relative to λ₁: 1e-6, and 2e-6 in float32. The error of an eigenvalue is of
@@ -49,6 +49,22 @@ class BlockKrylov:
     storage : "auto", "memory" or "recompute"
         Whether one triangle of the kernel matrix is stored, or computed again in every pass; "auto" stores it where it
         takes at most half of the free memory.
+
+    See Also
+    --------
+    Dense : LAPACK, for small matrices or many pairs.
+    choose_solver : Which solver "auto" takes.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA
+    >>> from preimage.datasets import s_curve
+    >>> from preimage.eigen import BlockKrylov
+    >>> X = s_curve(600, random_state=0).X
+    >>> fast = KernelPCA(3, solver=BlockKrylov(tol=1e-8), random_state=0).fit(X)
+    >>> exact = KernelPCA(3, solver="dense").fit(X)
+    >>> bool(abs(fast.eigenvalues_ - exact.eigenvalues_).max() < 1e-6 * exact.eigenvalues_[0])
+    True
     """
 
     block_size: int | None = None

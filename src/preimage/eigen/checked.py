@@ -65,11 +65,11 @@ def misses(operator: Symmetric, pairs: Eigenpairs, slack: float, rng: Generator)
 
 def _largest(diagonal: Array, off: Array) -> tuple[float, float]:
     """The largest Ritz value of Lanczos' tridiagonal matrix, and its residual."""
-    last = (len(diagonal) - 1,) * 2
+    unit, last = float(max(abs(diagonal).max(), off.max())) or 1.0, (len(diagonal) - 1,) * 2  # LAPACK squares them
     value, weights = scipy.linalg.eigh_tridiagonal(
-        diagonal, off[:-1], select="i", select_range=last, check_finite=False
+        diagonal / unit, off[:-1] / unit, select="i", select_range=last, check_finite=False
     )
-    return float(value[0]), float(off[-1] * abs(weights[-1, 0]))
+    return unit * float(value[0]), float(off[-1] * abs(weights[-1, 0]))
 
 
 def _deflated(operator: Symmetric, pairs: Eigenpairs, v: Array) -> Array:

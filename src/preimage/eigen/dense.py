@@ -21,6 +21,18 @@ class Dense:
     """LAPACK on the dense matrix: exact, O(n³), and only k pairs where that is faster, for at most a quarter of them.
 
     Few pairs are computed in the operator's own matrix, which is restored afterwards, so that there is no second one.
+
+    See Also
+    --------
+    BlockKrylov : Faster for a few pairs of a large matrix.
+    choose_solver : Which solver "auto" takes.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA
+    >>> from preimage.eigen import Dense
+    >>> KernelPCA(2, kernel="linear", solver=Dense()).fit([[2, 0], [-2, 0], [0, 1], [0, -1]]).eigenvalues_.round(6)
+    array([8., 2.])
     """
 
     storage: ClassVar[str] = "square"

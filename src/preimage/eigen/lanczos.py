@@ -21,6 +21,19 @@ class Lanczos:
 
     ``tol`` bounds the residual ‖Au − λu‖ relative to the eigenvalue; 0 asks for machine precision. ``max_iter`` bounds
     the restarts; ARPACK's own limit is ten per row.
+
+    See Also
+    --------
+    BlockKrylov : Works on blocks, which is faster on several cores.
+    Dense : LAPACK, for small matrices or many pairs.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA
+    >>> from preimage.eigen import Lanczos
+    >>> X = [[2, 0], [-2, 0], [0, 1], [0, -1]]
+    >>> KernelPCA(2, kernel="linear", solver=Lanczos(), random_state=0).fit(X).eigenvalues_.round(6)
+    array([8., 2.])
     """
 
     tol: float = 0.0

@@ -20,6 +20,18 @@ class PowerDeflation:
     Slow where eigenvalues are close; a cross-check of the other solvers, with which it shares no code. A dominant
     eigenvalue that is negative is deflated too, but left out of the result. ``max_iter`` bounds the products for one
     vector.
+
+    See Also
+    --------
+    Lanczos, BlockKrylov : Much faster iterations.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA
+    >>> from preimage.eigen import PowerDeflation
+    >>> X = [[2, 0], [-2, 0], [0, 1], [0, -1]]
+    >>> KernelPCA(2, kernel="linear", solver=PowerDeflation(), random_state=0).fit(X).eigenvalues_.round(6)
+    array([8., 2.])
     """
 
     tol: float = 1e-10

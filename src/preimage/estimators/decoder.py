@@ -15,26 +15,32 @@ from preimage.tensors import as_numpy, is_tensor
 
 
 class Decoder(Persistent, conventions.NestedParameters):
-    """Rows of input space for codes that any method has made.
+    """Rows of input space from the codes of any embedding.
 
-    UMAP, t-SNE, PaCMAP and others give codes and no usable inverse. A decoder learns one from the codes of known rows.
+    UMAP, t-SNE, PaCMAP and others give codes without a usable inverse. A decoder learns one from known rows and their
+    codes.
 
     Parameters
     ----------
     method : "auto", "learned", "neighbors" or "distances"
         Kernel ridge regression; the mean of the nearest rows; the point at the right distances from them
-        (:mod:`preimage.decoding`). "auto" takes the one that predicts rows left out best, or the mean of the first two.
+        (:mod:`preimage.decoding`). "auto" takes the one that best predicts rows left out, or the mean of the first two.
     kernel : kernel object or name
-        Of the regression, on the codes. Without a length scale it takes the best of several by leave-one-out.
+        The kernel of the regression, on the codes; without a length scale the best of several by leave-one-out.
     random_state : int, RandomState, Generator or None
-        Where the landmarks of more than 1500 codes are drawn from.
+        Random numbers for landmarks, which are drawn from more than 1500 codes.
 
     Attributes
     ----------
     map_ : CodeMap
-        The map taken.
+        The chosen map.
     error_ : float
-        Its mean squared error of an entry, of rows left out.
+        Its mean squared error per entry, on rows left out.
+
+    See Also
+    --------
+    Invertible : An embedding and its decoder in one estimator.
+    KernelPCA : Makes codes that it decodes itself.
 
     Examples
     --------
@@ -82,7 +88,7 @@ class Decoder(Persistent, conventions.NestedParameters):
         return self.map_.values(Z).astype(self._uncertainty.known.rows.dtype, copy=False)
 
     def inverse_transform(self, Z):
-        """The same as ``predict``, by the name that transformers give to it."""
+        """The same as ``predict``, under the name that transformers use."""
         return self.predict(Z)
 
     def uncertainty(self, Z):

@@ -21,23 +21,23 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
     """Missing entries of a table, filled from the other entries of their row.
 
     It learns from rows with gaps anywhere and needs no complete ones. Columns are standardised. A Gaussian model is
-    fitted by EM; then kernel ridge regressions of every column on the others, a density with a Gaussian around every
-    row, and kernel PCA are fitted on the filled rows until entries settle. Their settings are those of least error at
-    observed entries that are hidden on purpose, in the pattern of the gaps, and the answer is their weighted mean, with
-    weights for every column by the same errors; what does not help has weight 0. Observed entries stay as they are.
+    fitted by EM. Then kernel ridge regressions of every column on the others, a density with a Gaussian around every
+    row, and kernel PCA are fitted on the filled rows until the entries settle. Their settings are those of least error
+    at observed entries that are hidden in the pattern of the gaps. The answer is a weighted mean, with weights for
+    every column from the same errors; what does not help has weight 0. Observed entries stay as they are.
 
     Parameters
     ----------
     missing_values : float or NaN
-        What stands for a missing entry.
+        The mark of a missing entry.
     categorical : None or list of columns
         Columns, by number or name, whose numbers are levels: they are filled by one of the levels that were seen.
     add_indicator : bool
-        Whether columns that tell what was missing stand behind the filled ones, as in scikit-learn's imputers.
+        Whether to append columns that mark what was missing, as scikit-learn's imputers do.
     keep_empty_features : bool
         Whether columns without any entry are filled with 0; they are left out otherwise, as in scikit-learn.
     random_state : int, RandomState, Generator or None
-        Where hidden entries and draws come from.
+        Random numbers for hidden entries and draws.
     n_jobs : int or None
         The most threads to use, see :class:`preimage.KernelPCA`.
 
@@ -46,9 +46,13 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
     weights_ : dict of floats
         The mean weight of each candidate.
     errors_ : array of shape (d,)
-        The root mean squared error that is expected of a filled entry of each column.
+        The expected root mean squared error of a filled entry, for each column.
     indicator_ : array of ints
-        The columns that had gaps at ``fit``, which ``add_indicator`` tells of.
+        The columns that had gaps at ``fit``, which ``add_indicator`` marks.
+
+    See Also
+    --------
+    KernelPCA.impute : By one kernel PCA.
 
     Examples
     --------
@@ -102,7 +106,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     @conventions.keeps_n_jobs
     def transform(self, X):
-        """The rows with their gaps filled; with ``add_indicator``, what was missing beside them."""
+        """The rows with their gaps filled; with ``add_indicator``, columns that mark what was missing follow."""
         X, given = self._read(X)
         filled = self._filled(X).astype(given.dtype, copy=False)
         return (
@@ -111,12 +115,12 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     @conventions.in_input_columns
     def impute(self, X):
-        """The filled rows alone, by the name that :meth:`KernelPCA.impute` gives to them."""
+        """The filled rows alone; the name is that of :meth:`KernelPCA.impute`."""
         return self._filled(self._read(X)[0])
 
     @conventions.keeps_n_jobs
     def uncertainty(self, X):
-        """The standard deviation that is expected of every filled entry; 0 where an entry is observed.
+        """The expected standard deviation of the error of every filled entry; 0 where an entry is observed.
 
         It is that of the Gaussian model given the observed entries of the row, times a factor per column by which the
         errors at hidden entries exceed it. Categories have that of their level's indicator.
@@ -125,7 +129,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     @conventions.keeps_n_jobs
     def interval(self, X, level=0.9):
-        """Lower and upper ends between which a filled entry lies with the given probability; observed ones are both.
+        """Lower and upper ends of an interval that holds a filled entry with the given probability; equal if observed.
 
         The width is calibrated on hidden entries (split conformal prediction), whatever the law of the errors.
         """

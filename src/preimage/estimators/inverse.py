@@ -55,8 +55,8 @@ class InverseMixin:
         ----------
         X : array of shape (rows, d)
         outlier_scale : float, "auto" or None
-            Damp entries that miss the reconstruction by much more than this: gross outliers, which would pull the
-            whole row along; "auto" takes three times the misfit of the training rows. None trusts all.
+            Damp entries that differ from the reconstruction by much more than this: gross outliers, which would
+            distort the whole row. "auto" takes three times the error of the training rows; None damps nothing.
         n_rounds : int
             Rounds of damping.
         """

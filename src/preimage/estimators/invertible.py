@@ -30,8 +30,8 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     Parameters
     ----------
     embedding : transformer
-        UMAP, TSNE, Isomap, PaCMAP or any other with ``fit_transform``. One that is fitted already is taken as it is,
-        and ``fit`` must get the rows that it was fitted on.
+        UMAP, TSNE, Isomap, PaCMAP or any other with ``fit_transform``. One that is fitted already is kept,
+        and ``fit`` needs the rows that it was fitted on.
     decoder : Decoder, optional
         None is ``Decoder()``.
 
@@ -40,18 +40,22 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     embedding_model_ : transformer
         The fitted embedding.
     decoder_ : Decoder
-        The fitted decoder; ``decoder_.uncertainty(Z)`` tells where it extrapolates.
+        The fitted decoder; ``decoder_.uncertainty(Z)`` is large where it extrapolates.
+
+    See Also
+    --------
+    Decoder : The inverse map alone.
 
     Examples
     --------
     >>> from preimage import Invertible
     >>> from preimage.datasets import s_curve
-    >>> from sklearn.manifold import TSNE
-    >>> X = s_curve(200, random_state=0).X
-    >>> flat = Invertible(TSNE(random_state=0))
+    >>> from sklearn.manifold import Isomap
+    >>> X = s_curve(200, noise=0, random_state=0).X
+    >>> flat = Invertible(Isomap())
     >>> Z = flat.fit_transform(X)
-    >>> flat.inverse_transform(Z).shape
-    (200, 3)
+    >>> bool(abs(flat.inverse_transform(Z) - X).mean() < 0.1)
+    True
     """
 
     def __init__(self, embedding, *, decoder=None):
@@ -59,12 +63,12 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         self.decoder = decoder
 
     def fit(self, X, y=None):
-        """Embed the rows of X where that has not been done, and learn the way back."""
+        """Fit the embedding unless it is fitted already, and learn the inverse map."""
         self.fit_transform(X, y)
         return self
 
     def fit_transform(self, X, y=None):
-        """The codes of the rows of X, whose inverse is then known."""
+        """Fit, and return the codes of the rows of X."""
         rows = validate_data(self, X, accept_sparse="csr", dtype=conventions.FLOATS)
         fitted = _is_fitted(self.embedding)
         model = self.embedding if fitted else clone(self.embedding, safe=False)

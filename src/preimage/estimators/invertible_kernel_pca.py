@@ -26,7 +26,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
     * ``denoise(X)`` *filters an input*: the projection, the activation and the linear map are undone in turn (eq. 4),
       and what the activation loses is taken from the input itself, around the bottleneck of the components;
     * ``inverse_transform(X)`` *decodes a code*: there is no input to take anything from, and the nearest training code
-      lends its point as an anchor (see :class:`preimage.invertible.AnchoredDecoder`).
+      lends its point as an anchor.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         False it keeps the array itself, which must not change from then on; rows of a memmap are never copied.
     n_jobs : int or None
         The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
-        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers; these bound a number too.
 
     Attributes
     ----------
@@ -57,16 +57,24 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
     map_ : InvertibleMap
         The fitted map with its weights, offsets, activation and components.
     ridge_ : float
-        The λ taken.
+        The chosen λ.
+
+    See Also
+    --------
+    KernelPCA : Kernel PCA with other pre-image methods.
+    preimage.invertible.Sine, preimage.invertible.ReLU : The activations.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from preimage import InvertibleKernelPCA
     >>> from preimage.datasets import s_curve
-    >>> X = s_curve(300, random_state=0).X
+    >>> X, clean, _ = s_curve(300, random_state=0)
     >>> ikpca = InvertibleKernelPCA(10, random_state=0).fit(X)
-    >>> ikpca.denoise(X).shape, ikpca.inverse_transform(ikpca.transform(X)).shape
-    ((300, 3), (300, 3))
+    >>> bool(np.mean((ikpca.denoise(X) - clean) ** 2) < np.mean((X - clean) ** 2))
+    True
+    >>> ikpca.inverse_transform(ikpca.transform(X)).shape
+    (300, 3)
     """
 
     _objects = {"activation": as_activation}

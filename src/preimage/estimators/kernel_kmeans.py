@@ -60,7 +60,7 @@ class KernelKMeans(
         model reads them where they are, and changes when the file does. Landmarks are always copied.
     n_jobs : int or None
         The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
-        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers; these bound a number too.
 
     Attributes
     ----------
@@ -77,14 +77,21 @@ class KernelKMeans(
     kernel_ : Kernel
         The kernel with numbers for all its parameters.
 
+    See Also
+    --------
+    KernelPCA : Components of the same Gram matrix.
+
     Examples
     --------
     >>> from preimage import KernelKMeans
     >>> from preimage.datasets import three_clusters
-    >>> X = three_clusters(random_state=0).X
+    >>> X, _, labels, centers = three_clusters(random_state=0)
     >>> found = KernelKMeans(3, random_state=0).fit(X)
-    >>> found.centroid_preimages().points.shape
-    (3, 2)
+    >>> [len(set(found.labels_[labels == cluster])) for cluster in range(3)]
+    [1, 1, 1]
+    >>> points = found.centroid_preimages().points
+    >>> bool(abs(points[found.predict(centers)] - centers).max() < 0.1)
+    True
     """
 
     _objects = {"kernel": kernels.as_kernel, "approximation": features.as_approximation}

@@ -44,8 +44,8 @@ class KernelPCA(
     """Kernel principal component analysis with pre-images.
 
     ``inverse_transform`` decodes codes alone; ``denoise`` also uses the noisy rows, which are near the answer. With
-    ``preimage="auto"`` each takes the pre-image method that serves it best
-    (:func:`preimage.preimages.choose_preimage_method`), so ``denoise(X)`` is not ``inverse_transform(transform(X))``.
+    ``preimage="auto"`` each takes the method that suits it (:func:`preimage.preimages.choose_preimage_method`), so
+    ``denoise(X)`` is not ``inverse_transform(transform(X))``.
     A method given by name or object serves both; iterative methods then still start at the noisy row in ``denoise``.
 
     Parameters
@@ -63,7 +63,7 @@ class KernelPCA(
     preimage : "auto", name or method object
         The pre-image method, see :mod:`preimage.preimages`.
     center : bool
-        Whether to centre in feature space.
+        Whether to centre the images in feature space.
     random_state : int, RandomState, Generator or None
         Random numbers for solvers and methods.
     copy_X : bool
@@ -73,7 +73,7 @@ class KernelPCA(
         with an approximation keeps is always copied.
     n_jobs : int or None
         The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
-        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers, which a number obeys as well.
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers; these bound a number too.
 
     Attributes
     ----------
@@ -92,16 +92,22 @@ class KernelPCA(
     trace_error_ : float
         With an approximation: the share of Σ k(x, x) that its features cannot express.
 
+    See Also
+    --------
+    Denoiser : Stages of kernel features, for images, signals and tables.
+    InvertibleKernelPCA : Features that can be undone step by step.
+    preimage.compat.KernelPCA : With scikit-learn's signature.
+
     Examples
     --------
     >>> from preimage import KernelPCA
-    >>> from preimage.datasets import half_circle
+    >>> from preimage.datasets import half_circle, half_circle_distance
     >>> X = half_circle(200, random_state=0).X
-    >>> kpca = KernelPCA(n_components=4).fit(X)
-    >>> kpca.transform(X).shape
-    (200, 4)
-    >>> kpca.inverse_transform(kpca.transform(X)).shape
-    (200, 2)
+    >>> kpca = KernelPCA(n_components=4, preimage="fixed_point").fit(X)
+    >>> kpca.transform(X).shape, kpca.inverse_transform(kpca.transform(X)).shape
+    ((200, 4), (200, 2))
+    >>> bool(half_circle_distance(kpca.denoise(X)).mean() < 0.8 * half_circle_distance(X).mean())
+    True
     """
 
     _objects = {
@@ -158,8 +164,13 @@ class KernelPCA(
     def partial_fit(self, X: RowsLike, y=None):
         """Add the rows of a stream. The first rows fix the kernel's scale and the landmarks; give thousands of them.
 
+        <<<<<<< HEAD
+        ``Nystrom(points)`` fixes the landmarks in advance, so that models of separate parts can be combined by
+        :meth:`merge`. X may be a buffer that is reused for every call: the model copies the rows that it keeps.
+        =======
         ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
-        :meth:`merge`. X may be a buffer that is reused for every call: the rows that are kept are copied.
+        :meth:`merge`. X may be a buffer that is reused for every call: the model copies the rows that it keeps.
+        >>>>>>> package
         """
         with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
             settings, rng = Settings.of(self), conventions.generator(self.random_state)
@@ -171,7 +182,7 @@ class KernelPCA(
 
     @conventions.keeps_n_jobs
     def merge(self, other):
-        """Add all rows that another estimator has seen through the same landmarks; as if one had seen them all."""
+        """Add all rows that another estimator with the same landmarks has seen, as if one had seen them all."""
         check_is_fitted(self)
         check_is_fitted(other)
         rng = conventions.generator(self.random_state)
@@ -223,7 +234,7 @@ class KernelPCA(
 
         Its ``transform``, its projections and their pre-images take ``n_points`` kernel values per row. Methods that
         look for neighbours (``Distance``, ``ConvexCombination``) find them among those points only and lose accuracy;
-        ``FixedPoint``, ``Gradient`` and ``Learned`` hardly do.
+        ``FixedPoint``, ``Gradient`` and ``Learned`` lose little.
         ``compression_errors_`` holds the relative error of a projection for every size, see
         :class:`preimage.reduced.ReducedSet`; ``method`` is one of :mod:`preimage.reduced`.
         """

@@ -65,6 +65,11 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
     choice_ : list of Setting
         The settings tried, the chosen one first; empty if a model was given.
 
+    See Also
+    --------
+    KernelPCA.score_samples : Novelty without limits.
+    preimage.plot.chart, preimage.plot.contributions : Pictures of a run.
+
     Examples
     --------
     >>> import numpy as np

@@ -14,7 +14,8 @@ from preimage.export.arrays import evaluate
 from preimage.export.models import to_program
 from preimage.export.onnx_file import to_onnx
 from preimage.export.program import Program
-from preimage.export.tensors_in import answer_tensor, fit_tensor
+from preimage.export.tensors_in import answer_tensor as answer_tensor
+from preimage.export.tensors_in import fit_tensor as fit_tensor
 from preimage.export.torch_module import to_torch
 
-__all__ = ["Program", "answer_tensor", "evaluate", "fit_tensor", "to_onnx", "to_program", "to_torch"]
+__all__ = ["Program", "evaluate", "to_onnx", "to_program", "to_torch"]

@@ -18,9 +18,28 @@ TORCH = {"take": lambda x, numbers, axis: x[numbers]}
 
 
 def evaluate(program: Program, X: Any, constant: Constant | None = None) -> Any:
-    """What a program makes of rows: an array of the same library, device and precision.
+    """Run a program on rows; the result is an array of their library, device and precision.
 
-    ``constant`` returns the arrays of constants; None brings numpy's to the rows' library.
+    Parameters
+    ----------
+    program : Program
+    X : array of shape (rows, columns)
+        Of numpy, torch or another library that follows the array API.
+    constant : callable, optional
+        Returns the arrays of constants; None brings numpy's to the rows' library.
+
+    See Also
+    --------
+    to_program : Makes the program.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, export
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 3.0]])
+    >>> kpca = KernelPCA(2).fit(X)
+    >>> bool(np.allclose(export.evaluate(export.to_program(kpca), X), kpca.transform(X)))
+    True
     """
     xp = namespace(X)
     fetch = constant or constants_like(program, X)

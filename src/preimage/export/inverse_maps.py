@@ -20,7 +20,7 @@ from preimage.preimages.learned import LearnedMap
 from preimage.preimages.nearest import _NearestMap
 from preimage.preimages.objective import WEAK
 from preimage.preimages.one_step import _OneStepMap
-from preimage.preimages.wiener import MOST, _WienerMap
+from preimage.preimages.wiener import _WienerMap
 
 
 class Targets:
@@ -85,11 +85,9 @@ def _(inverse_map: _ConformalMap, subspace: Subspace, codes: Symbol, starts: Sym
 def _(inverse_map: _WienerMap, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
     if starts is None:
         return preimages(inverse_map._decoder, subspace, codes, None)
-    points: Any = inverse_map.linear(starts)  # type: ignore[arg-type]
-    if inverse_map.correction is not None:
-        points = points + regression(inverse_map.correction, codes)
-    most = MOST * inverse_map.sigma
-    return inverse_map.box.hold(np.clip(points, starts - most, starts + most), starts)  # type: ignore
+    correction = 0.0 if inverse_map.correction is None else regression(inverse_map.correction, codes)
+    answers: Symbol = inverse_map.answers(starts, correction)
+    return answers
 
 
 @preimages.register

@@ -24,7 +24,31 @@ Formula = Callable[[Any, Symbol, float], Any]  # of the model, the rows and the 
 
 
 def to_program(model: Any, method: str = "transform", dtype: Any = np.float64) -> Program:
-    """The program of a method of a fitted model, to be run in this precision."""
+    """The program of a method of a fitted model.
+
+    Parameters
+    ----------
+    model : estimator
+    method : str
+        Such as "transform", "denoise", "score_samples", "inverse_transform" or "predict".
+    dtype : numpy dtype
+        The precision in which it will run.
+
+    See Also
+    --------
+    evaluate : Runs a program.
+    to_onnx, to_torch : Programs for other libraries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, export
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 3.0]])
+    >>> kpca = KernelPCA(1, kernel="linear").fit(X)
+    >>> program = export.to_program(kpca, "score_samples")
+    >>> bool(np.allclose(export.evaluate(program, X), kpca.score_samples(X)))
+    True
+    """
     check_is_fitted(model)
     formulas = methods_of(model)
     if method not in formulas:

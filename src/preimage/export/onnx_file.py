@@ -69,6 +69,24 @@ def to_onnx(
         float32 or float64; None takes the model's own.
     overwrite : bool
         Whether a file that is there may be replaced.
+
+    See Also
+    --------
+    to_torch : A module that can be trained further.
+    to_program : The operations alone.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import onnx
+    >>> from preimage import KernelPCA, export
+    >>> kpca = KernelPCA(1, kernel="linear").fit([[0, 0], [1, 1], [2, 2]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.onnx")
+    ...     export.to_onnx(kpca, path)
+    ...     written = onnx.load(path)
+    >>> {entry.key: entry.value for entry in written.metadata_props}["method"]
+    'transform'
     """
     kind = np.dtype(precision_of(model) if dtype is None else dtype)
     proto = onnx_model(to_program(model, method, kind), kind)

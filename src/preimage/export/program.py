@@ -197,16 +197,33 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """From rows to an array.
+    """A method of a fitted model as a list of operations on arrays, from rows to the result.
 
     Parameters
     ----------
     name : str
+        Of the model and the method.
     input, output : Symbol
+        The rows, and the last operation.
     columns : int, optional
         Of the input.
     about : dict of str
-        What a file tells of the model.
+        What a file records of the model.
+
+    See Also
+    --------
+    to_program : What returns it.
+    evaluate : Runs it.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA, export
+    >>> kpca = KernelPCA(1, kernel="linear").fit([[0, 0], [1, 1], [2, 2]])
+    >>> program = export.to_program(kpca)
+    >>> program.name, program.columns
+    ('KernelPCA.transform', 2)
+    >>> str(program)
+    'transpose matmul matmul subtract'
     """
 
     name: str

@@ -25,6 +25,21 @@ def to_torch(model: Any, method: str = "transform", dtype: Any = None) -> Any:
         Such as "transform", "denoise", "score_samples", "inverse_transform" or "predict".
     dtype : numpy dtype, optional
         float32 or float64; None takes the model's own.
+
+    See Also
+    --------
+    to_onnx : A file for runtimes without Python.
+    to_program : The operations alone.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from preimage import KernelPCA, export
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 3.0]])
+    >>> kpca = KernelPCA(1).fit(X)
+    >>> module = export.to_torch(kpca)
+    >>> bool(np.allclose(module(torch.from_numpy(X)).detach(), kpca.transform(X)))
+    True
     """
     try:
         torch = import_module("torch")

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from preimage.features.fourier import FourierMap, RandomFourier
+from preimage.features.fourier import FourierMap as FourierMap
+from preimage.features.fourier import RandomFourier
 from preimage.features.landmarks import KMeans, RPCholesky, Uniform
-from preimage.features.moments import FeatureMap, Moments, accumulate
-from preimage.features.nystrom import Nystrom, NystromMap, as_approximation
+from preimage.features.moments import FeatureMap as FeatureMap
+from preimage.features.moments import Moments as Moments
+from preimage.features.moments import accumulate as accumulate
+from preimage.features.nystrom import Nystrom
+from preimage.features.nystrom import NystromMap as NystromMap
+from preimage.features.nystrom import as_approximation as as_approximation
 
-__all__ = [
-    "FeatureMap",
-    "FourierMap",
-    "KMeans",
-    "Moments",
-    "Nystrom",
-    "NystromMap",
-    "RPCholesky",
-    "RandomFourier",
-    "Uniform",
-    "accumulate",
-    "as_approximation",
-]
+__all__ = ["KMeans", "Nystrom", "RPCholesky", "RandomFourier", "Uniform"]

@@ -24,6 +24,21 @@ class RandomFourier:
         "plain" draws frequencies independently. "orthogonal" gives those of a block of d orthogonal directions, with
         the lengths of independent ones: the same law for each, a lower error for all (Yu et al. 2016). Kernels that are
         not functions of the Euclidean distance are drawn plainly.
+
+    See Also
+    --------
+    Nystrom : Features from landmarks, which follow the data.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA
+    >>> from preimage.datasets import s_curve
+    >>> from preimage.features import RandomFourier
+    >>> X = s_curve(500, random_state=0).X
+    >>> exact = KernelPCA(2).fit(X).explained_variance_ratio_
+    >>> close = KernelPCA(2, approximation=RandomFourier(2000), random_state=0).fit(X).explained_variance_ratio_
+    >>> bool(abs(close - exact).max() < 0.02)
+    True
     """
 
     n_features: int = 1000

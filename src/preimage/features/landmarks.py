@@ -33,7 +33,23 @@ class Sampler(Protocol):
 
 @dataclass(frozen=True)
 class Uniform:
-    """Rows drawn uniformly without replacement: cheapest, and blind to rare rows."""
+    """Rows drawn uniformly without replacement: the cheapest choice, but one that can miss rare rows.
+
+    See Also
+    --------
+    RPCholesky : Finds rare rows.
+    KMeans : Centres of k-means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.features import Uniform
+    >>> from preimage.kernels import Gaussian
+    >>> X = np.arange(10.0)[:, None]
+    >>> landmarks = Uniform().choose(Gaussian(1.0), X, 4, np.random.default_rng(0))
+    >>> len(landmarks), bool(np.isin(landmarks, X).all())
+    (4, True)
+    """
 
     def choose(self, kernel: Kernel, X: Rows, m: int, rng: np.random.Generator) -> Any:
         return X[np.sort(rng.choice(X.shape[0], min(m, X.shape[0]), replace=False))]
@@ -43,7 +59,28 @@ class Uniform:
 class KMeans:
     """Centres of k-means in input space (Zhang & Kwok 2008): good for radial kernels on clustered data.
 
-    The centres are not rows of the data. ``n_rows`` bounds the rows they are computed from.
+    The centres are not rows of the data.
+
+    Parameters
+    ----------
+    n_rows : int
+        The most rows from which centres are computed.
+    max_iter : int
+        The most steps of k-means.
+
+    See Also
+    --------
+    Uniform, RPCholesky : Landmarks that are rows of the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.features import KMeans
+    >>> from preimage.kernels import Gaussian
+    >>> X = np.array([[0.0], [0.2], [9.0], [9.4]])
+    >>> np.sort(KMeans().choose(Gaussian(1.0), X, 2, np.random.default_rng(0)), axis=0).round(3)
+    array([[0.1],
+           [9.2]])
     """
 
     n_rows: int = 20_000
@@ -74,6 +111,20 @@ class RPCholesky:
         quarter of the memory budget (``working_memory``).
     tol : float
         Stop before m landmarks where they miss no more than this fraction of the trace.
+
+    See Also
+    --------
+    Uniform : Cheaper, for rows without rare kinds.
+    KMeans : Centres of k-means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.features import RPCholesky
+    >>> from preimage.kernels import Gaussian
+    >>> X = np.append(np.linspace(0, 0.1, 99), 50.0)[:, None]  # the last row is unlike the others
+    >>> bool(50.0 in RPCholesky().choose(Gaussian(1.0), X, 3, np.random.default_rng(0)))
+    True
     """
 
     n_rows: int | None = None

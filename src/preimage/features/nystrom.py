@@ -23,7 +23,7 @@ WELL_CONDITIONED = 1e-6  # smallest to largest eigenvalue from which sums of raw
 
 @dataclass(frozen=True, eq=False)
 class Nystrom:
-    """Kernel columns of a few landmarks, f(x) = Tᵀk_Z(x) with TTᵀ = K_ZZ⁺ (Williams & Seeger 2001).
+    """Features from the kernel values with a few landmarks, f(x) = Tᵀk_Z(x) with TTᵀ = K_ZZ⁺ (Williams & Seeger 2001).
 
     Parameters
     ----------
@@ -31,6 +31,21 @@ class Nystrom:
         How many landmarks to choose, or the landmarks themselves.
     sampler : Sampler
         How to choose them, see :mod:`preimage.features.landmarks`.
+
+    See Also
+    --------
+    RandomFourier : Features without landmarks.
+    Uniform, KMeans, RPCholesky : Samplers of landmarks.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA
+    >>> from preimage.datasets import s_curve
+    >>> from preimage.features import KMeans, Nystrom
+    >>> X = s_curve(500, random_state=0).X
+    >>> kpca = KernelPCA(4, approximation=Nystrom(100, KMeans()), random_state=0).fit(X)
+    >>> len(kpca.components_.points), bool(kpca.trace_error_ < 1e-4)
+    (100, True)
     """
 
     n_landmarks: Any = 1000

@@ -250,7 +250,7 @@ def inverse_root(matrix: np.ndarray, noise: float | None = None) -> np.ndarray:
 def center_in_place(matrix: np.ndarray) -> None:
     """Kᵢⱼ − (hᵢ + hⱼ) with h = r − s̄/2 in double precision, by blocks of rows and without a second matrix.
 
-    The sum is the same for both triangles, so they stay equal. It is done twice, because the means are rounded: an
+    The sum is the same for both triangles, so they stay equal. It is done twice, because the means are rounded. An
     error of eps·r that all entries of a row share would be an eigenvalue of the order of n·eps·r, while errors of
     single entries add up to √n·eps·r.
     """

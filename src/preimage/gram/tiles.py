@@ -126,7 +126,7 @@ class PreparedRows:
     slope: float = np.inf
 
     @classmethod
-    def of(cls, kernel: Kernel, X: Rows, other: Rows | None = None) -> PreparedRows:
+    def of(cls, kernel: Any, X: Rows, other: Rows | None = None) -> PreparedRows:
         """Rows with the origin moved to their centre, where the kernel is one of the distance and all rows are dense.
 
         The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.

@@ -29,9 +29,9 @@ Filler: TypeAlias = Callable[[Array], Array]
 class Imputation:
     """Fill gaps by a Gaussian model of the training rows, and by rounds of one or more pre-image methods.
 
-    The answer is a weighted mean of theirs. Where there is only one method it has all the weight. Where there are more,
-    entries of training rows are hidden, filled by models that were fitted without those rows, and the weights wₘ ≥ 0,
-    Σw = 1, are those of the least squared error, separately for few, some and many hidden entries in a row.
+    The answer is a weighted mean of theirs. Where there is only one method it has all the weight. Where there are
+    more, entries of training rows are hidden, and models fitted without those rows fill them. The weights wₘ ≥ 0, Σw
+    = 1, are those of the least squared error, separately for few, some and many hidden entries in a row.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from preimage.invertible.activations import ReLU, Sine
-from preimage.invertible.map import AnchoredDecoder, InvertibleMap
+from preimage.invertible.map import AnchoredDecoder as AnchoredDecoder
+from preimage.invertible.map import InvertibleMap as InvertibleMap
 
-__all__ = ["AnchoredDecoder", "InvertibleMap", "ReLU", "Sine"]
+__all__ = ["ReLU", "Sine"]

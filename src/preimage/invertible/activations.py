@@ -40,6 +40,21 @@ class Sine:
     """sin(Wx + b) with W drawn from the spectral law of a kernel and b uniform: random Fourier features.
 
     The sine is one-to-one on (−π/2, π/2]; the bypass is the number k of the half-wave, a = (−1)ᵏ arcsin(sin a) + kπ.
+
+    See Also
+    --------
+    ReLU : Features of the arc-cosine kernel.
+    preimage.InvertibleKernelPCA : The estimator that uses an activation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.invertible import Sine
+    >>> a = np.array([0.5, 3.0])
+    >>> Sine()(a).round(3)
+    array([0.479, 0.141])
+    >>> Sine().inverse(Sine()(a), Sine().bypass(a)).round(3)
+    array([0.5, 3. ])
     """
 
     kernel: Any = "gaussian"
@@ -73,6 +88,21 @@ class ReLU:
     """max(Wx, 0) with Gaussian W, whose kernel is the arc-cosine kernel of order 1 (Cho & Saul 2009).
 
     It is one-to-one on [0, ∞); the bypass is the negative part min(a, 0).
+
+    See Also
+    --------
+    Sine : Random Fourier features.
+    preimage.InvertibleKernelPCA : The estimator that uses an activation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.invertible import ReLU
+    >>> a = np.array([-2.0, 3.0])
+    >>> ReLU()(a)
+    array([0., 3.])
+    >>> ReLU().inverse(ReLU()(a), ReLU().bypass(a))
+    array([-2.,  3.])
     """
 
     def draw(self, n: int, X: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, ReLU]:

@@ -1,8 +1,8 @@
 """Data files in and out: numpy, delimited text, parquet, folders of images, one image, one signal.
 
 Every file is rows of numbers, with a :class:`Form` that says how they stood in it, so that others like them can be
-written: names of columns and columns that are no numbers, the size and depth of images, the rate of sound. One image is
-one row; one signal is one column. Large files are walked in blocks and never held whole.
+written. It keeps names of columns and columns that are no numbers, the size and depth of images, the rate of sound.
+One image is one row; one signal is one column. Large files are walked in blocks and never held whole.
 """
 
 from __future__ import annotations
@@ -49,18 +49,42 @@ Write = Callable[[Iterable[np.ndarray]], None]
 
 
 def read(path: str | os.PathLike[str], reading: Reading | None = None) -> Data:
-    """The rows in a file or folder; ``"-"`` is standard input as CSV.
+    r"""The rows of a file or folder; ``"-"`` is standard input as CSV.
 
     Parameters
     ----------
     path : path
+        A file in one of the formats of :mod:`preimage.io`, or a folder of images.
     reading : Reading, optional
-        What the file does not tell by itself, such as which columns to work on.
+        What the file does not say itself, such as which columns to use.
+
+    Returns
+    -------
+    Data
 
     Raises
     ------
     DataFileError
         In one sentence, what is wrong with the file and where.
+
+    See Also
+    --------
+    writing : Writes rows in the same form.
+    Data : The rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from preimage.io import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "table.csv")
+    ...     n_characters = path.write_text("a,b\n1,2\n3,4\n")
+    ...     data = read(path)
+    ...     X = data.whole()
+    >>> X, data.form.columns
+    (array([[1., 2.],
+           [3., 4.]]), ('a', 'b'))
     """
     reading = reading or Reading()
     if os.fspath(path) == STANDARD:
@@ -81,10 +105,38 @@ def read(path: str | os.PathLike[str], reading: Reading | None = None) -> Data:
 
 @contextmanager
 def writing(path: str | os.PathLike[str], form: Form, *, overwrite: bool = False) -> Iterator[Write]:
-    """A function that writes blocks of rows in a form to a file, or to a folder of images where the path has no ending.
+    """A function that writes blocks of rows to a file, or to a folder of images where the path has no ending.
 
-    The file appears, whole, when the block ends well. A place that cannot be written and a format that cannot hold the
-    rows are told before any work.
+    The file appears, complete, when the ``with`` block ends without an error. A place that cannot be written and a
+    format that cannot hold the rows raise an error before any work.
+
+    Parameters
+    ----------
+    path : path
+        Of the new file; its ending names the format.
+    form : Form
+        How the rows stand in it, such as ``read(path).form``.
+    overwrite : bool
+        Whether a file that is there may be replaced.
+
+    See Also
+    --------
+    read : Reads rows and their form.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from preimage.io import Form, writing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "table.csv")
+    ...     with writing(path, Form(columns=("a", "b"))) as write:
+    ...         write([np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])])
+    ...     print(path.read_text())
+    a,b
+    1.0,2.0
+    3.0,4.0
     """
     if os.fspath(path) == STANDARD:
         yield lambda blocks: delimited.write_standard_output(blocks, form)

@@ -20,12 +20,12 @@ LARGE = 256 * 2**20  # bytes of numbers from which a file is walked and not held
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is to be read where it does not tell by itself; what is None is recognised.
+    r"""How to read a file where it does not say so itself; what is None is recognised.
 
     Attributes
     ----------
     columns : tuple of str or None
-        Names or numbers (from 1) of the columns to work on; the others are carried along.
+        Names or numbers (from 1) of the columns to use; the others are carried along.
     keep : tuple of str
         Names or numbers of columns to carry along unchanged.
     expected : tuple of str or None
@@ -36,6 +36,23 @@ class Reading:
         Whether the first line of a text names the columns.
     missing : tuple of str
         Marks of missing numbers beside the usual ones.
+
+    See Also
+    --------
+    read : Takes it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from preimage.io import Reading, read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "table.csv")
+    ...     n_characters = path.write_text("a;b\n1,5;gone\n3,5;4\n")
+    ...     X = read(path, Reading(delimiter=";", decimal=",", missing=("gone",))).whole(gaps=True)
+    >>> X
+    array([[1.5, nan],
+           [3.5, 4. ]])
     """
 
     columns: tuple[str, ...] | None = None
@@ -114,6 +131,18 @@ class Form:
         The name of the array in an .npz file.
     text : Dialect
         Of delimited text.
+
+    See Also
+    --------
+    read : Finds the form of a file.
+    writing : Writes rows in a form.
+
+    Examples
+    --------
+    >>> from preimage.io import Form
+    >>> digits = Form(columns=("a", "b", "c", "d")).with_shape((2, 2))
+    >>> digits.shape, digits.flat
+    ((2, 2), True)
     """
 
     columns: tuple[str, ...] | None = None
@@ -152,18 +181,32 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Rows of a file, in memory, mapped from it, or read anew at every walk.
+    """The rows of a file: in memory, mapped from it, or read anew every time.
 
     Parameters
     ----------
     name : str
         Of the file, for messages.
-    source : matrix or function of nothing that yields matrices
+    source : matrix or function without arguments that yields matrices
+        The rows.
     shape : tuple of int
         Rows and columns.
     form : Form
+        How the rows stand in the file.
     scale : float
         What the numbers of the file are divided by.
+
+    See Also
+    --------
+    read : What returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.io import Data, Form
+    >>> data = Data("blocks", lambda: iter([np.zeros((3, 2)), np.ones((2, 2))]), (5, 2), Form())
+    >>> [len(block) for block in data.blocks()], float(data.whole().sum())
+    ([3, 2], 4.0)
     """
 
     name: str

@@ -31,13 +31,28 @@ def rows_at_once(width: int, each: int = 8) -> int:
 
 
 class Chunks:
-    """Row blocks from anything that can be walked again.
+    """Blocks of rows from a source that can be read more than once.
 
     Parameters
     ----------
     source : iterable of matrices, or callable that returns one
         A list of arrays, an object that opens its files anew at every ``iter``, or a function without arguments such
-        as a generator function. A generator itself can be walked only once, and is refused.
+        as a generator function. A generator itself can be read only once, and is refused.
+
+    See Also
+    --------
+    KernelPCA.partial_fit : For blocks that come only once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Chunks, KernelPCA
+    >>> def blocks():
+    ...     for seed in range(3):
+    ...         yield np.random.default_rng(seed).standard_normal((100, 4))
+    >>> Chunks(blocks).shape
+    (300, 4)
+    >>> kpca = KernelPCA(2, approximation=50, random_state=0).fit(Chunks(blocks))
     """
 
     def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]]):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from preimage.kernels.base import DotProduct, Kernel, Radial, knows, require
+from preimage.kernels.base import DotProduct, Kernel, Radial, knows
+from preimage.kernels.base import require as require
 from preimage.kernels.composites import Product, Scaled, Sum
 from preimage.kernels.dot import Linear, Polynomial, Sigmoid
 from preimage.kernels.other import Cosine, Function, Laplacian, Precomputed
@@ -29,9 +30,7 @@ __all__ = [
     "Scaled",
     "Sigmoid",
     "Sum",
-    "as_kernel",
     "knows",
-    "require",
 ]
 
 NAMES: dict[str, Callable[[], Kernel]] = {

@@ -110,7 +110,22 @@ def knows(kernel: object, ability: Literal["frequencies"], /) -> TypeIs[WithFreq
 @overload
 def knows(kernel: object, /, *abilities: str) -> bool: ...
 def knows(kernel: object, /, *abilities: str) -> bool:
-    """Whether the kernel has all the named abilities; of a single one, type checkers learn the methods."""
+    """Whether a kernel has all the named abilities, see :mod:`preimage.kernels.base`.
+
+    After a check of a single ability, type checkers know that its methods exist.
+
+    See Also
+    --------
+    Kernel : The base class of all kernels.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Cosine, Gaussian, knows
+    >>> knows(Gaussian(1.0), "profile", "inverse", "gradient")
+    True
+    >>> knows(Cosine(), "profile")
+    False
+    """
     return not _missing(kernel, abilities)
 
 
@@ -165,7 +180,28 @@ def number(kernel: object, name: str) -> float:
 
 
 class Kernel(ABC):
-    """A function of two points, given on matrices of rows: ``kernel(X, Y)[i, j]`` = k(xᵢ, yⱼ)."""
+    """A function of two points, given on matrices of rows: ``kernel(X, Y)[i, j]`` = k(xᵢ, yⱼ).
+
+    See Also
+    --------
+    Function : A kernel from a function, without a class.
+    Radial, DotProduct : Base classes of kernels with a profile.
+    knows : Which abilities a kernel has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Kernel
+    >>> class Smaller(Kernel):
+    ...     def __call__(self, X, Y):
+    ...         return np.minimum(X, Y.T)  # of rows with one column
+    ...
+    ...     def diagonal(self, X):
+    ...         return X[:, 0]
+    >>> Smaller()(np.array([[1.0], [2.0]]), np.array([[3.0], [0.5]]))
+    array([[1. , 0.5],
+           [2. , 0.5]])
+    """
 
     argument: Argument = None
     positive_definite: bool = True
@@ -195,7 +231,31 @@ class Kernel(ABC):
 
 
 class Radial(Kernel):
-    """k(x, y) = κ(‖x − y‖²); a subclass writes ``profile`` and ``derivative``."""
+    """k(x, y) = κ(‖x − y‖²); a subclass defines ``profile``, ``derivative`` and ``log_slope``.
+
+    See Also
+    --------
+    DotProduct : Kernels of the inner product.
+    Gaussian : The radial kernel used most.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from preimage.kernels import Radial
+    >>> @dataclass(frozen=True)
+    ... class Cauchy(Radial):
+    ...     def profile(self, t):
+    ...         return 1 / (1 + t)
+    ...
+    ...     def derivative(self, t):
+    ...         return -1 / (1 + t) ** 2
+    ...
+    ...     def log_slope(self, t):
+    ...         return -2 * np.log1p(t)
+    >>> Cauchy()(np.array([[0.0, 0.0]]), np.array([[0.0, 1.0], [3.0, 4.0]])).round(3)
+    array([[0.5  , 0.038]])
+    """
 
     argument: Argument = "distance"
 
@@ -239,7 +299,28 @@ class Radial(Kernel):
 
 
 class DotProduct(Kernel):
-    """k(x, y) = κ(xᵀy); a subclass writes ``profile`` and ``derivative``."""
+    """k(x, y) = κ(xᵀy); a subclass defines ``profile`` and ``derivative``.
+
+    See Also
+    --------
+    Radial : Kernels of the distance.
+    Polynomial : The dot-product kernel used most.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from preimage.kernels import DotProduct
+    >>> @dataclass(frozen=True)
+    ... class Exponentiated(DotProduct):
+    ...     def profile(self, t):
+    ...         return np.exp(t)
+    ...
+    ...     def derivative(self, t):
+    ...         return np.exp(t)
+    >>> Exponentiated()(np.array([[1.0, 0.0]]), np.array([[0.0, 2.0], [1.0, 0.0]])).round(3)
+    array([[1.   , 2.718]])
+    """
 
     argument: Argument = "inner"
 

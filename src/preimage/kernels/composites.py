@@ -94,7 +94,26 @@ class _Pair(_Composite):
 
 @dataclass(frozen=True)
 class Sum(_Pair):
-    """k = left + right."""
+    """k = left + right, written ``left + right``.
+
+    Parameters
+    ----------
+    left, right : Kernel
+
+    See Also
+    --------
+    Product, Scaled : The other ways to combine kernels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Gaussian, Linear
+    >>> kernel = Gaussian(1.0) + Linear()
+    >>> kernel
+    Sum(left=Gaussian(length_scale=1.0), right=Linear())
+    >>> kernel(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]))
+    array([[2.]])
+    """
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
         shared = self._shared(X, Y)
@@ -139,7 +158,24 @@ class Sum(_Pair):
 
 @dataclass(frozen=True)
 class Product(_Pair):
-    """k = left · right."""
+    """k = left · right, written ``left * right``.
+
+    Parameters
+    ----------
+    left, right : Kernel
+
+    See Also
+    --------
+    Sum, Scaled : The other ways to combine kernels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Linear
+    >>> kernel = Linear() * Linear()
+    >>> kernel(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[121.]])
+    """
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
         shared = self._shared(X, Y)
@@ -181,7 +217,26 @@ class Product(_Pair):
 
 @dataclass(frozen=True)
 class Scaled(_Composite):
-    """k = scale · part, scale > 0."""
+    """k = scale · part, written ``scale * part``.
+
+    Parameters
+    ----------
+    part : Kernel
+    scale : float
+        A positive number.
+
+    See Also
+    --------
+    Sum, Product : The other ways to combine kernels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Linear
+    >>> kernel = 0.5 * Linear()
+    >>> kernel(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[5.5]])
+    """
 
     part: Kernel
     scale: float

@@ -12,7 +12,20 @@ from preimage.kernels.base import DotProduct, available_where, finite, number, p
 
 @dataclass(frozen=True)
 class Linear(DotProduct):
-    """xᵀy; kernel PCA with it is linear PCA."""
+    """xᵀy; kernel PCA with it is linear PCA.
+
+    See Also
+    --------
+    Polynomial : Powers of the inner product.
+    Cosine : The linear kernel of rows of length 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Linear
+    >>> Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
 
     def profile(self, t: Array) -> Array:
         return t
@@ -46,7 +59,29 @@ class _Affine(DotProduct):
 
 @dataclass(frozen=True)
 class Polynomial(_Affine):
-    """(γxᵀy + c₀)ᵖ. For even p the inverse takes the root where γxᵀy + c₀ ≥ 0."""
+    """(γxᵀy + c₀)ᵖ. For even p the inverse takes the root where γxᵀy + c₀ ≥ 0.
+
+    Parameters
+    ----------
+    gamma : float or None
+        γ > 0; None is 1/d.
+    coef0 : float
+        The constant c₀.
+    degree : float
+        The degree p > 0.
+
+    See Also
+    --------
+    Linear : The kernel of degree 1.
+    Sigmoid : Another function of γxᵀy + c₀.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Polynomial
+    >>> Polynomial(gamma=1, coef0=1, degree=2)(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[144.]])
+    """
 
     degree: float = 3
 
@@ -82,7 +117,28 @@ class Polynomial(_Affine):
 
 @dataclass(frozen=True)
 class Sigmoid(_Affine):
-    """tanh(γxᵀy + c₀). Not positive definite."""
+    """tanh(γxᵀy + c₀). Not positive definite.
+
+    Parameters
+    ----------
+    gamma : float or None
+        γ > 0; None is 1/d.
+    coef0 : float
+        The constant c₀.
+
+    See Also
+    --------
+    Polynomial : Another function of γxᵀy + c₀, positive definite for whole degrees and c₀ ≥ 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Sigmoid
+    >>> Sigmoid(gamma=0.1, coef0=0)(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])).round(3)
+    array([[0.8]])
+    >>> Sigmoid().positive_definite
+    False
+    """
 
     @property
     def positive_definite(self) -> bool:  # type: ignore[override]

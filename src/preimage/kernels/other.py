@@ -17,7 +17,24 @@ from preimage.kernels.geometry import inner_products, squared_norms
 
 @dataclass(frozen=True)
 class Laplacian(Kernel):
-    """exp(−γ‖x − y‖₁), as in scikit-learn; a ``gamma`` of None is 1/d."""
+    """exp(−γ‖x − y‖₁), as in scikit-learn.
+
+    Parameters
+    ----------
+    gamma : float or None
+        γ > 0; None is 1/d.
+
+    See Also
+    --------
+    Exponential : The same function of the Euclidean distance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Laplacian
+    >>> Laplacian(gamma=0.1)(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])).round(3)
+    array([[0.497]])
+    """
 
     gamma: float | None = None
 
@@ -62,7 +79,19 @@ def _unit(X: Rows) -> Rows:
 
 @dataclass(frozen=True)
 class Cosine(Kernel):
-    """xᵀy / ‖x‖‖y‖, the linear kernel of directions."""
+    """xᵀy / ‖x‖‖y‖, the cosine of the angle between two rows.
+
+    See Also
+    --------
+    Linear : The inner product, which depends on the lengths of the rows too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Cosine
+    >>> Cosine()(np.array([[1.0, 0.0]]), np.array([[2.0, 0.0], [3.0, 4.0]]))
+    array([[1. , 0.6]])
+    """
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
         return inner_products(_unit(X), _unit(Y))
@@ -87,7 +116,26 @@ class Cosine(Kernel):
 class Function(Kernel):
     """A user-defined kernel: any callable on two matrices that returns the matrix of values.
 
-    Each value may depend only on its pair of rows, because values are computed in blocks.
+    Each value may depend only on its pair of rows, because values are computed in blocks. Estimators take the callable
+    itself, ``kernel=function``, and wrap it.
+
+    Parameters
+    ----------
+    function : callable
+        Takes matrices X and Y, and returns the matrix of all k(xᵢ, yⱼ).
+
+    See Also
+    --------
+    Radial, DotProduct : Base classes of your own kernels that also have gradients.
+    Precomputed : Kernel values computed elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Function
+    >>> shared = Function(lambda X, Y: np.minimum(X[:, None], Y[None]).sum(axis=2))  # histogram intersection
+    >>> shared(np.array([[1.0, 3.0]]), np.array([[2.0, 2.0], [0.0, 4.0]]))
+    array([[3., 3.]])
     """
 
     function: Callable[[Any, Any], Array]
@@ -113,8 +161,28 @@ class Function(Kernel):
 class Precomputed(Kernel):
     """A precomputed kernel matrix. The points of an expansion are indices of training rows.
 
-    Called with indices on both sides, it looks up ``matrix``; called with rows of kernel values (one column per
+    Called with indices on both sides, it looks up ``matrix``. Called with rows of kernel values (one column per
     training row) on the left, it selects the columns of the points on the right.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, n), optional
+        The kernel values of the training rows; ``fit`` sets it.
+
+    See Also
+    --------
+    Function : A kernel computed by a function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> from preimage.kernels import Linear
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 1.0]])
+    >>> from_values = KernelPCA(1, kernel="precomputed").fit(Linear()(X, X))
+    >>> from_rows = KernelPCA(1, kernel="linear").fit(X)
+    >>> bool(np.allclose(from_values.eigenvalues_, from_rows.eigenvalues_))
+    True
     """
 
     matrix: Array | None = field(default=None, repr=False)

@@ -48,7 +48,28 @@ class _LengthScaled(Radial):
 
 @dataclass(frozen=True)
 class Gaussian(_LengthScaled):
-    """exp(−t / 2ℓ²); with γ = 1/2ℓ² it is scikit-learn's ``rbf``."""
+    """exp(−t / 2ℓ²) of the squared distance t; with γ = 1/2ℓ² it is scikit-learn's ``rbf``.
+
+    Parameters
+    ----------
+    length_scale : float, "median", "mean", "mika" or None
+        ℓ, or the rule of :mod:`preimage.kernels.scales` that computes it from the training rows; None is "median".
+
+    See Also
+    --------
+    Exponential, Matern : Rougher kernels, which fall off more slowly.
+    RationalQuadratic : A mixture of Gaussian kernels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Gaussian
+    >>> X, Y = np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])
+    >>> Gaussian(length_scale=5.0)(X, Y).round(3)
+    array([[1.   , 0.607]])
+    >>> Gaussian.from_gamma(0.02)
+    Gaussian(length_scale=5.0)
+    """
 
     @classmethod
     def from_gamma(cls, gamma: float) -> Gaussian:
@@ -83,7 +104,26 @@ class Gaussian(_LengthScaled):
 
 @dataclass(frozen=True)
 class Exponential(_LengthScaled):
-    """exp(−√t / ℓ), the Laplacian of the Euclidean distance; equal to Matérn with ν = 1/2."""
+    """exp(−√t / ℓ) of the squared distance t; equal to Matérn with ν = 1/2.
+
+    Parameters
+    ----------
+    length_scale : float, "median", "mean", "mika" or None
+        ℓ, or the rule that computes it from the training rows; None is "median".
+
+    See Also
+    --------
+    Laplacian : The same function of the L1 distance.
+    Matern : Smoother kernels of the same family.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Exponential
+    >>> X, Y = np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])
+    >>> Exponential(length_scale=5.0)(X, Y).round(3)
+    array([[1.   , 0.368]])
+    """
 
     def profile(self, t: Array) -> Array:
         return np.exp(-np.sqrt(t) / self._scale)
@@ -105,7 +145,28 @@ class Exponential(_LengthScaled):
 
 @dataclass(frozen=True)
 class RationalQuadratic(_LengthScaled):
-    """(1 + t / 2αℓ²)^(−α), a mixture of Gaussians of many scales."""
+    """(1 + t / 2αℓ²)^(−α) of the squared distance t, a mixture of Gaussian kernels of many length scales.
+
+    Parameters
+    ----------
+    length_scale : float, "median", "mean", "mika" or None
+        ℓ, or the rule that computes it from the training rows; None is "median".
+    alpha : float
+        α > 0; the smaller, the heavier the tail. The kernel approaches the Gaussian as α grows.
+
+    See Also
+    --------
+    Gaussian : The limit of large α.
+    InverseMultiquadric : The kernel with α = 1/2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import RationalQuadratic
+    >>> X, Y = np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])
+    >>> RationalQuadratic(length_scale=5.0, alpha=1.0)(X, Y).round(3)
+    array([[1.   , 0.667]])
+    """
 
     alpha: float = 1.0
 
@@ -138,7 +199,25 @@ class RationalQuadratic(_LengthScaled):
 
 @dataclass(frozen=True)
 class InverseMultiquadric(_LengthScaled):
-    """(1 + t / ℓ²)^(−1/2), the rational quadratic with α = 1/2."""
+    """(1 + t / ℓ²)^(−1/2) of the squared distance t, the rational quadratic with α = 1/2.
+
+    Parameters
+    ----------
+    length_scale : float, "median", "mean", "mika" or None
+        ℓ, or the rule that computes it from the training rows; None is "median".
+
+    See Also
+    --------
+    RationalQuadratic : The family of any α.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import InverseMultiquadric
+    >>> X, Y = np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])
+    >>> InverseMultiquadric(length_scale=5.0)(X, Y).round(3)
+    array([[1.   , 0.707]])
+    """
 
     @property
     def _rational(self) -> RationalQuadratic:
@@ -162,7 +241,28 @@ class InverseMultiquadric(_LengthScaled):
 
 @dataclass(frozen=True)
 class Matern(_LengthScaled):
-    """The Matérn kernels with ν = 1/2, 3/2, 5/2, in s = √(2νt)/ℓ: e⁻ˢ, (1 + s)e⁻ˢ, (1 + s + s²/3)e⁻ˢ."""
+    """The Matérn kernels with ν = 1/2, 3/2, 5/2, in s = √(2νt)/ℓ: e⁻ˢ, (1 + s)e⁻ˢ, (1 + s + s²/3)e⁻ˢ.
+
+    Parameters
+    ----------
+    length_scale : float, "median", "mean", "mika" or None
+        ℓ, or the rule that computes it from the training rows; None is "median".
+    nu : 0.5, 1.5 or 2.5
+        The smoothness ν.
+
+    See Also
+    --------
+    Exponential : The kernel with ν = 1/2.
+    Gaussian : The limit of large ν.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Matern
+    >>> X, Y = np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [3.0, 4.0]])
+    >>> Matern(length_scale=5.0, nu=1.5)(X, Y).round(3)
+    array([[1.   , 0.483]])
+    """
 
     nu: float = 1.5
 

@@ -24,6 +24,8 @@ from preimage._typing import Rows
 from preimage.kernels import Kernel
 from preimage.kernels.geometry import squared_distances, squared_norms
 
+__all__ = ["length_scale"]
+
 SAMPLE = 2000  # rows used by pairwise rules: two million pairs determine a median to three digits
 
 
@@ -59,7 +61,26 @@ RULES: dict[str, Callable[[Rows], float]] = {"median": median, "mean": mean, "mi
 
 
 def length_scale(X: Rows, rule: str | None = None) -> float:
-    """The length scale that a rule computes from the rows of X; None is ``"median"``."""
+    """The length scale ℓ that a rule computes from the rows of X.
+
+    Parameters
+    ----------
+    X : array of shape (rows, d)
+    rule : "median", "mean", "mika" or None
+        See :mod:`preimage.kernels.scales`; None is "median".
+
+    See Also
+    --------
+    preimage.kernels.Gaussian : Takes a rule by its name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels.scales import length_scale
+    >>> X = np.array([[0.0], [1.0], [3.0]])  # squared distances 1, 4 and 9
+    >>> round(length_scale(X) ** 2, 6)  # half the median
+    2.0
+    """
     name = rule or "median"
     if name not in RULES:
         raise ValueError(f"unknown rule {name!r} for a length scale; the rules are {', '.join(RULES)}.")

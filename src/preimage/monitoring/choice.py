@@ -28,7 +28,7 @@ N_BLOCKS = 5
 ROWS = 1000  # the latest rows of a longer run
 COPIES = 10  # copies of every row, each with one sensor shifted
 SHIFTS = (1.0, 2.0, 3.0, 4.0, 5.0)  # standard deviations
-FACTORS = (1.0, 2.0, 4.0, 8.0, 32.0, 128.0)  # of the median distance
+FACTORS = (1.0, 2.0, 4.0, 8.0, 32.0, 128.0, 512.0)  # of the median distance; the last ones are all but linear
 
 FitKernel = Callable[[Kernel, int, np.ndarray], Any]  # kernel, number of components and rows to a fitted KernelPCA
 
@@ -85,10 +85,13 @@ def _scaled(kernel: Kernel, X: np.ndarray, lags: int, memory: Memory) -> list[Ke
 
 
 def _numbers(kernel: Kernel, X: np.ndarray, lags: int) -> np.ndarray:
-    """Numbers of components: few, nearly all columns, and more for kernels that are not linear."""
+    """Numbers of components: few, nearly all columns, and more for kernels that are not linear.
+
+    Each of those is a direction that no column names, set by the rows alone: there are three rows or more for each.
+    """
     columns, rows = int(np.ptp(X, axis=0).astype(bool).sum()) * (lags + 1), (N_BLOCKS - 1) * len(X) // N_BLOCKS
     steps = {step for k in range(10) for step in (2**k, 3 * 2**k // 2)}
-    most = min(rows // 2, columns - 1 if isinstance(kernel, Linear) else 2 * columns)
+    most = min(rows // 2, columns - 1) if isinstance(kernel, Linear) else min(rows // 3, 2 * columns)
     numbers = sorted(q for q in steps | {columns - step for step in steps} if 1 <= q <= most)
     return np.array(numbers or [1])
 

@@ -51,6 +51,22 @@ class EWMA(Memory):
     ----------
     weight : float
         w in (0, 1]; 1 has no memory.
+
+    See Also
+    --------
+    CUSUM : Accumulates the statistics rather than the rows.
+    preimage.Monitor : Takes it as ``memory``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, Monitor
+    >>> from preimage.monitoring import EWMA
+    >>> rng = np.random.default_rng(0)
+    >>> normal, shifted = rng.standard_normal((400, 4)), rng.standard_normal((60, 4)) + 0.8
+    >>> plain, averaged = (Monitor(KernelPCA(2, kernel="linear"), memory=memory) for memory in (None, EWMA(0.2)))
+    >>> bool((averaged.fit(normal).predict(shifted) == -1).sum() > (plain.fit(normal).predict(shifted) == -1).sum())
+    True
     """
 
     weight: float = 0.1
@@ -70,15 +86,28 @@ class EWMA(Memory):
 
 @dataclass(frozen=True)
 class CUSUM(Memory):
-    """Cumulative sum Sₜ = max(0, Sₜ₋₁ + uₜ − k), S₀ = 0, of the standardised logarithm u of each statistic.
+    """Cumulative sum Sₜ = max(0, Sₜ₋₁ + uₜ − k), S₀ = 0, of the standardised logarithm u of each statistic (Page 1954).
 
-    (Page 1954; logarithms, because T² and SPE have long right tails.) It detects a statistic that stays slightly higher
-    than usual. After a fault it comes down slowly.
+    Logarithms, because T² and SPE have long right tails. It detects a statistic that stays slightly higher than usual.
+    After a fault it comes down slowly.
 
     Parameters
     ----------
     slack : float
         k, in standard deviations: smaller excesses are not accumulated.
+
+    See Also
+    --------
+    EWMA : Averages the rows rather than the statistics.
+    preimage.Monitor : Takes it as ``memory``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.monitoring import CUSUM
+    >>> standardised = np.array([[0.0], [1.5], [1.5], [-3.0]])
+    >>> CUSUM(slack=0.5).accumulate(standardised, np.zeros(1))[:, 0]
+    array([0., 1., 2., 0.])
     """
 
     slack: float = 0.5

@@ -71,6 +71,30 @@ class Cross(LimitRule):
     Blocks keep rows that are correlated in time on one side; a gap beside each, as long as lags and memory reach, is
     left out. A model of fewer rows returns slightly larger statistics than the final one of all rows. A second pass
     with blocks twice as long measures by how much, and the statistics are corrected by that factor.
+
+    Parameters
+    ----------
+    tail : "quantile" or "kde"
+        The conformal quantile, or that of a kernel density estimate of the logarithm of the index, which is smoother
+        where few rows set the limit, and has no guarantee.
+    n_blocks : int
+        The number of blocks, at least 4.
+
+    See Also
+    --------
+    LastRows : One split, with a guarantee.
+    preimage.Monitor : Takes it as ``limits``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, Monitor
+    >>> from preimage.monitoring import Cross
+    >>> rng = np.random.default_rng(0)
+    >>> normal, new = rng.standard_normal((200, 4)), rng.standard_normal((2000, 4))
+    >>> monitor = Monitor(KernelPCA(2, kernel="linear"), alpha=0.05, limits=Cross(n_blocks=5)).fit(normal)
+    >>> bool(0.02 < np.mean(monitor.predict(new) == -1) < 0.08)  # false alarms, near alpha
+    True
     """
 
     n_blocks: int = 10
@@ -90,8 +114,24 @@ class LastRows(LimitRule):
 
     Parameters
     ----------
+    tail : "quantile" or "kde"
+        See :class:`Cross`; the guarantee holds for "quantile".
     share : float
         The share of the rows that sets the limits.
+
+    See Also
+    --------
+    Cross : Uses all rows for the model and for the limits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, Monitor
+    >>> from preimage.monitoring import LastRows
+    >>> normal = np.random.default_rng(0).standard_normal((200, 4))
+    >>> monitor = Monitor(KernelPCA(2, kernel="linear"), alpha=0.05, limits=LastRows(share=0.5)).fit(normal)
+    >>> bool(np.mean(monitor.predict(normal[100:]) == -1) <= 0.05)  # those that set the limits
+    True
     """
 
     share: float = 0.3
@@ -107,7 +147,28 @@ class LastRows(LimitRule):
 
 @dataclass(frozen=True)
 class HeldOut(LimitRule):
-    """The model is fitted already, on other rows; those given to ``fit`` set the limits only."""
+    """The rows given to ``fit`` set the limits only; the model was fitted before, on other rows.
+
+    Parameters
+    ----------
+    tail : "quantile" or "kde"
+        See :class:`Cross`.
+
+    See Also
+    --------
+    LastRows : Splits the rows itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, Monitor
+    >>> from preimage.monitoring import HeldOut
+    >>> normal = np.random.default_rng(0).standard_normal((200, 4))
+    >>> kpca = KernelPCA(2, kernel="linear").fit(normal[:100])
+    >>> monitor = Monitor(kpca, alpha=0.05, limits=HeldOut()).fit(normal[100:])
+    >>> bool(np.mean(monitor.predict(normal[100:]) == -1) <= 0.05)  # those that set the limits
+    True
+    """
 
     @property
     def fits(self) -> bool:
@@ -116,7 +177,28 @@ class HeldOut(LimitRule):
 
 @dataclass(frozen=True)
 class Training(LimitRule):
-    """The training rows themselves, as is common; for comparison, because false alarms then exceed the stated rate."""
+    """The training rows set the limits: common, but false alarms then exceed the stated rate. For comparison.
+
+    Parameters
+    ----------
+    tail : "quantile" or "kde"
+        See :class:`Cross`.
+
+    See Also
+    --------
+    Cross : Limits from rows that the model has not seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, Monitor
+    >>> from preimage.monitoring import Training
+    >>> rng = np.random.default_rng(0)
+    >>> normal, new = rng.standard_normal((60, 20)), rng.standard_normal((1000, 20))
+    >>> monitor = Monitor(KernelPCA(15, kernel="linear"), alpha=0.05, limits=Training()).fit(normal)
+    >>> bool(np.mean(monitor.predict(new) == -1) > 0.1)  # twice as many false alarms as stated, and more
+    True
+    """
 
 
 NAMES = {
@@ -176,7 +258,7 @@ def average_run_length(alarms: np.ndarray) -> float:
 class Reference:
     """The statistics of normal rows that the model has not seen: limits, the index and p-values follow from them.
 
-    The index of a row is max(T²/limit, SPE/limit), and both limits together are exceeded at the rate alpha: they are
+    The index of a row is max(T²/limit, SPE/limit). Rows exceed both limits together at the rate alpha: the limits are
     the scales of the two, multiplied by the one number that makes the quantile of the index 1.
 
     Parameters

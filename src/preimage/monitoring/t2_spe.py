@@ -25,7 +25,22 @@ FEW = 8  # rows up to which the plain formula is faster than tiles on several co
 
 
 class Statistics(NamedTuple):
-    """T² and SPE, each an array of one number per row; ``pandas.DataFrame(found._asdict())`` is their table."""
+    """T² and SPE, each an array with one number per row; ``pandas.DataFrame(found._asdict())`` is their table.
+
+    See Also
+    --------
+    preimage.Monitor : Its ``statistics`` and ``limits_`` return it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, Monitor
+    >>> normal = np.random.default_rng(0).standard_normal((200, 3)) @ np.diag([3.0, 2.0, 0.1])
+    >>> monitor = Monitor(KernelPCA(2, kernel="linear")).fit(normal)
+    >>> inside, outside = monitor.statistics([[0, 0, 0], [0, 0, 9]]).SPE
+    >>> bool(inside < monitor.limits_.SPE < outside)
+    True
+    """
 
     T2: Any
     """Squared distance from the mean inside the subspace, in standard deviations."""

@@ -26,6 +26,20 @@ def chart(monitor, X, axes=None, *, time=None):
     Returns
     -------
     axes : array of two matplotlib axes
+
+    See Also
+    --------
+    contributions : Which sensor causes an alarm.
+    preimage.Monitor : The statistics and their limits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, Monitor, plot
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> monitor = Monitor(KernelPCA(2, kernel="linear")).fit(X)
+    >>> [ax.get_ylabel() for ax in plot.chart(monitor, X[:50])]
+    ['T²', 'SPE']
     """
     axes = grid_of_axes(axes, 2, 1, size=(7.2, 2.1)).ravel()
     found = monitor.statistics(X)
@@ -66,6 +80,21 @@ def contributions(monitor, X, row: int, ax=None, *, n_columns: int = 10):
     Returns
     -------
     ax : matplotlib axes
+
+    See Also
+    --------
+    chart : When the alarms are.
+    preimage.Monitor.diagnose : The same as a table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA, Monitor, plot
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> monitor = Monitor(KernelPCA(2, kernel="linear")).fit(X)
+    >>> X[10, 3] = 9  # a sensor is off
+    >>> plot.contributions(monitor, X, 10).get_yticklabels()[0].get_text().split()[0]
+    'x3'
     """
     ax = one_axes(ax)
     table = monitor.diagnose(X, rows=[row], n_columns=n_columns)

@@ -35,6 +35,19 @@ def scree(model, ax=None, *, chance: ParallelAnalysis | None = None):
     Returns
     -------
     ax : matplotlib axes
+
+    See Also
+    --------
+    preimage.selection.parallel_analysis : The thresholds of ``chance``.
+    components : What the components look like in the plane.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA, plot
+    >>> from preimage.datasets import half_circle
+    >>> ax = plot.scree(KernelPCA(5).fit(half_circle(100, random_state=0).X))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a component', 'sum, in all 97 %']
     """
     ax = one_axes(ax)
     shares = 100 * np.asarray(model.explained_variance_ratio_)
@@ -70,6 +83,20 @@ def convergence(results: Preimages | Mapping[str, Preimages], ax=None):
     Returns
     -------
     ax : matplotlib axes
+
+    See Also
+    --------
+    preimage.KernelPCA.find_preimages : The results to draw.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA, plot
+    >>> from preimage.datasets import half_circle
+    >>> X = half_circle(100, random_state=0).X
+    >>> found = KernelPCA(5, preimage="fixed_point").fit(X).find_preimages(X)
+    >>> ax = plot.convergence({"fixed point": found})
+    >>> float(ax.lines[0].get_ydata()[-1])  # per cent, after the last step
+    100.0
     """
     ax = one_axes(ax)
     named = results if isinstance(results, Mapping) else {"pre-images": results}
@@ -97,6 +124,21 @@ def reduced_set_errors(results: ReducedSet | Mapping[str, ReducedSet], ax=None):
     Returns
     -------
     ax : matplotlib axes
+
+    See Also
+    --------
+    preimage.reduced_set : The results to draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, plot, reduced_set
+    >>> from preimage.kernels import Gaussian
+    >>> X = np.random.default_rng(0).standard_normal((50, 2))
+    >>> mean = Expansion(Gaussian(1.0), X, np.full((1, 50), 0.02))
+    >>> ax = plot.reduced_set_errors({"mean": reduced_set(mean, 8)})
+    >>> ax.get_xscale(), ax.lines[0].get_xdata()
+    ('log', array([1, 2, 3, 4, 5, 6, 7, 8]))
     """
     ax = one_axes(ax)
     named = results if isinstance(results, Mapping) else {"": results}
@@ -124,6 +166,21 @@ def selection(result: Selection, ax=None):
     Returns
     -------
     ax : matplotlib axes
+
+    See Also
+    --------
+    preimage.selection.select : The search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import plot
+    >>> from preimage.selection import select
+    >>> rng = np.random.default_rng(0)
+    >>> noisy = rng.standard_normal((200, 1)) @ rng.standard_normal((1, 10)) + 0.1 * rng.standard_normal((200, 10))
+    >>> result = select(noisy, sigma=0.1, grid={"kernel": ["linear"], "n_components": [1, 2, 5]}, random_state=0)
+    >>> plot.selection(result).get_xlabel()
+    'number of components'
     """
     ax = one_axes(ax)
     curves: dict[str, list[Candidate]] = defaultdict(list)

@@ -30,6 +30,19 @@ def images(groups: Mapping[str, Any], shape: tuple[int, ...], axes=None, *, n_im
     Returns
     -------
     axes : array of matplotlib axes, one line per group
+
+    See Also
+    --------
+    signals : Rows that are curves.
+
+    Examples
+    --------
+    >>> from preimage import plot
+    >>> from preimage.datasets import load_digits
+    >>> X = load_digits().X[:4]
+    >>> axes = plot.images({"digits": X, "negatives": 1 - X}, (8, 8), n_images=4)
+    >>> [ax.get_ylabel() for ax in axes[:, 0]]
+    ['digits', 'negatives']
     """
     rows = {name: _rows(name, X, int(np.prod(shape))) for name, X in groups.items()}
     first = next(iter(rows.values()))
@@ -63,6 +76,20 @@ def signals(groups: Mapping[str, Any], axes=None, *, n_signals: int = 3, rate: f
     Returns
     -------
     axes : array of matplotlib axes
+
+    See Also
+    --------
+    images : Rows that are images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import plot
+    >>> clean = np.sin(np.linspace(0, 6, 100))
+    >>> noisy = clean + 0.1 * np.random.default_rng(0).standard_normal(100)
+    >>> axes = plot.signals({"noisy": noisy, "clean": clean})
+    >>> [line.get_label() for line in axes.flat[0].lines]
+    ['noisy', 'clean']
     """
     arrays = {name: np.atleast_2d(np.asarray(X, dtype=float)) for name, X in groups.items()}
     length = next(iter(arrays.values())).shape[1]
@@ -103,6 +130,19 @@ def eigenvectors(
     Returns
     -------
     axes : array of matplotlib axes, shape (2, n_components): along the axes above, against them below
+
+    See Also
+    --------
+    traverse : The way along a component in several steps.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA, plot
+    >>> from preimage.datasets import load_digits
+    >>> kpca = KernelPCA(3, random_state=0).fit(load_digits().X[:100])
+    >>> axes = plot.eigenvectors(kpca, (8, 8), n_components=3)
+    >>> [ax.get_title() for ax in axes[0]], [ax.get_ylabel() for ax in axes[:, 0]]
+    (['1', '2', '3'], ['+', '−'])
     """
     sides = {"+": 0, "−": 1}
     found = _axes_of(model, n_components, step)

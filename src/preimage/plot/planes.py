@@ -36,6 +36,18 @@ def components(
     Returns
     -------
     axes : array of matplotlib axes
+
+    See Also
+    --------
+    codes : The rows, by their codes.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA, plot
+    >>> from preimage.datasets import three_clusters
+    >>> kpca = KernelPCA(3).fit(three_clusters(random_state=0).X)
+    >>> [ax.get_title() for ax in plot.components(kpca, resolution=20).flat]
+    ['1: 53% of the variance', '2: 38% of the variance', '3: 4% of the variance']
     """
     if model.n_features_in_ != 2:
         raise ValueError(f"contours need data of two columns, and this model has {model.n_features_in_}.")
@@ -71,6 +83,19 @@ def codes(Z, labels=None, ax=None, *, pair: tuple[int, int] = (0, 1)):
     Returns
     -------
     ax : matplotlib axes
+
+    See Also
+    --------
+    components : The components as functions of the plane.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA, plot
+    >>> from preimage.datasets import three_clusters
+    >>> data = three_clusters(random_state=0)
+    >>> ax = plot.codes(KernelPCA(2).fit_transform(data.X), data.labels)
+    >>> ax.get_xlabel(), len(ax.get_legend().get_texts())
+    ('component 1', 3)
     """
     ax, Z = one_axes(ax), np.asarray(Z)
     if Z.ndim != 2 or max(pair) >= Z.shape[1]:

@@ -46,6 +46,19 @@ def traverse(
     Returns
     -------
     axes : array of matplotlib axes, shape (1, n_steps) or (n_steps, n_steps)
+
+    See Also
+    --------
+    eigenvectors : The two ends of every component.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA, plot
+    >>> from preimage.datasets import load_digits
+    >>> kpca = KernelPCA(3, random_state=0).fit(load_digits().X[:100])
+    >>> axes = plot.traverse(kpca, (8, 8), n_steps=5)
+    >>> axes.shape, axes[0, 2].get_xlabel()
+    ((1, 5), 'component 1')
     """
     pair = (components,) if isinstance(components, int | np.integer) else tuple(components)
     known = _codes_of(model) if codes is None else np.asarray(codes)

@@ -9,15 +9,10 @@ import numpy as np
 from preimage._typing import Rows
 from preimage.expansion import FeatureVectors
 from preimage.kernels import Kernel, Precomputed, knows
-from preimage.preimages.base import (
-    EVERYTHING,
-    InverseMap,
-    PreimageMethod,
-    Preimages,
-    check_needs,
-    dense_rows,
-    find_in_batches,
-)
+from preimage.preimages.base import EVERYTHING as EVERYTHING
+from preimage.preimages.base import InverseMap, PreimageMethod, Preimages, dense_rows
+from preimage.preimages.base import check_needs as check_needs
+from preimage.preimages.base import find_in_batches as find_in_batches
 from preimage.preimages.conformal import Conformal
 from preimage.preimages.convex import ConvexCombination
 from preimage.preimages.distance import Distance
@@ -34,22 +29,15 @@ __all__ = [
     "Distance",
     "FixedPoint",
     "Gradient",
+    "InverseMap",
     "Learned",
-    "PreimageMethod",
     "Nearest",
     "OneStep",
+    "PreimageMethod",
     "Preimages",
-    "InverseMap",
     "Wiener",
-    "EVERYTHING",
-    "as_preimage_method",
-    "check_needs",
     "choose_preimage_method",
-    "find_in_batches",
     "find_preimage",
-    "imputers",
-    "is_automatic",
-    "method_for",
 ]
 
 NAMES = {
@@ -86,10 +74,23 @@ def choose_preimage_method(kernel: Kernel, task: str) -> PreimageMethod:
     ===================  =====================================================================================
     any, precomputed     ``Nearest``: there is no input space
     "decode" a code      ``Learned``: a regression is at its best on codes like the training ones
-    "denoise" a row      ``Wiener``: lost to linear PCA on none of the tables measured, nor on digits
+    "denoise" a row      ``Wiener``: no worse than linear PCA on any table measured, nor on digits
     "expansion"          ``FixedPoint`` where the kernel has a profile; ``Gradient`` where it has a gradient;
                          else ``Nearest``
     ===================  =====================================================================================
+
+    See Also
+    --------
+    preimage.KernelPCA : Its ``preimage="auto"`` asks this function.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Gaussian, Linear
+    >>> from preimage.preimages import choose_preimage_method
+    >>> choose_preimage_method(Gaussian(1.0), "expansion")
+    FixedPoint(tol=1e-05, max_iter=200, pull=0.0, memory=4)
+    >>> choose_preimage_method(Gaussian(1.0) + Linear(), "expansion")
+    Gradient(box=None, tol=1e-06, max_iter=300, memory=8)
     """
     if isinstance(kernel, Precomputed):
         return Nearest()
@@ -130,6 +131,22 @@ def find_preimage(
         Where iterative methods start.
     random_state : int
         Seed of methods that use random numbers.
+
+    See Also
+    --------
+    reduced_set : A few points for the same vectors, rather than one each.
+    KernelPCA.find_preimages : Pre-images of the projections of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, find_preimage
+    >>> from preimage.kernels import Gaussian
+    >>> X = np.array([[0.0, 1.0], [2.0, 1.0]])
+    >>> vectors = Expansion(Gaussian(2.0), X, np.array([[0.5, 0.5], [0.0, 1.0]]))  # the mean, and an image
+    >>> find_preimage(vectors).points.round(3)
+    array([[1., 1.],
+           [2., 1.]])
     """
     chosen = _choose_for(expansion) if is_automatic(method) else as_preimage_method(method)
     check_needs(chosen, expansion.provides - {"codes"})  # which are worth nothing without their model

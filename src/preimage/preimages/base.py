@@ -1,7 +1,7 @@
 """What a pre-image method is and what it returns.
 
-A method is a small frozen object in two steps: ``prepare(model)`` does the work that all targets share, and returns an
-inverse map, which maps a batch of targets (an expansion, with optional starting points) to a :class:`Preimages`.
+A method is a small frozen object in two steps. ``prepare(model)`` does the work that all targets share, and returns an
+inverse map. That maps a batch of targets (an expansion, with optional starting points) to a :class:`Preimages`.
 :func:`find_in_batches` runs it within the memory budget, and warns once about all rows that failed.
 """
 
@@ -39,6 +39,20 @@ class Preimages:
         The targets Ψ; of a fitted model, its projections.
     residual : array of shape (m,)
         ‖φ(z) − Ψ‖², the squared distance in feature space; computed when it is first asked for.
+
+    See Also
+    --------
+    preimage.find_preimage, preimage.KernelPCA.find_preimages : What returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, find_preimage
+    >>> from preimage.kernels import Gaussian
+    >>> image = Expansion(Gaussian(1.0), np.array([[1.0, 2.0]]), np.array([[1.0]]))  # φ(x) itself
+    >>> found = find_preimage(image)
+    >>> found.points.round(3), found.converged, found.residual.round(6)
+    (array([[1., 2.]]), array([ True]), array([0.]))
     """
 
     points: Array
@@ -58,17 +72,51 @@ Source: TypeAlias = Decomposition | FeatureVectors  # what a method is prepared 
 
 
 class InverseMap(Protocol):
-    """A prepared method."""
+    """A method, prepared for one model: a function from targets and starts to pre-images.
+
+    See Also
+    --------
+    PreimageMethod : What makes it.
+    Preimages : What it returns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.preimages import Nearest
+    >>> vector = Expansion(Gaussian(1.0), np.array([[0.0], [2.0]]), np.array([[0.4, 0.6]]))
+    >>> inverse_map = Nearest().prepare(vector, np.random.default_rng(0))
+    >>> inverse_map(vector, None).points
+    array([[2.]])
+    """
 
     def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
         """Pre-images of a batch of targets, without a warning."""
 
 
 class PreimageMethod(Protocol):
-    """A method before it has seen a model. It declares what it needs; ``check`` refuses what lacks it.
+    """The interface of a pre-image method; ``prepare`` makes an inverse map for one model.
 
-    ``needs`` is what the targets must provide (see :attr:`preimage.expansion.FeatureVectors.provides`), ``abilities``
-    what the kernel must know, and ``instead`` says which methods serve other kernels.
+    ``needs`` says what the targets must provide (see :attr:`preimage.expansion.FeatureVectors.provides`), ``abilities``
+    what the kernel must have, and ``instead`` which methods work for other kernels; ``check`` refuses a kernel that
+    lacks an ability.
+
+    See Also
+    --------
+    InverseMap : A prepared method.
+    preimage.kernels.knows : The abilities of a kernel.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Cosine
+    >>> from preimage.preimages import FixedPoint
+    >>> FixedPoint.abilities
+    ('profile',)
+    >>> FixedPoint().check(Cosine())
+    Traceback (most recent call last):
+        ...
+    ValueError: FixedPoint needs the profile of a kernel, but Cosine() has none. ...
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()

@@ -16,19 +16,36 @@ from preimage.preimages.bounds import OPEN, Box
 
 @dataclass(frozen=True)
 class Conformal(PreimageMethod):
-    """Coordinates in which the subspace has the inner products of the inputs; then a pre-image is one product.
+    """A linear map from codes to inputs that preserves the inputs' inner products (Honeine & Richard 2011).
 
     With centred inputs X (one per row), their codes C and XᵀX = S, the pre-image of a code β is
 
         x̂ = x̄ + (XᵀC − η S⁺XᵀC (CᵀC)⁻¹)(CᵀC)⁻¹ β,
 
-    Honeine & Richard's solution for kernel PCA, where CᵀC is the diagonal of the eigenvalues. With η = 0 it is linear
+    their solution for kernel PCA, where CᵀC is the diagonal matrix of the eigenvalues. With η = 0 it is linear
     regression of the inputs on their codes. The fastest method: q × d products per point.
 
     Parameters
     ----------
     eta : float
         Weight of the penalty on the map's size, relative to the mean eigenvalue times the inputs' mean variance.
+
+    See Also
+    --------
+    Learned : A nonlinear regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> from preimage.datasets import s_curve
+    >>> from preimage.preimages import Conformal
+    >>> X = s_curve(200, random_state=0).X
+    >>> kpca = KernelPCA(2, kernel="linear", preimage=Conformal()).fit(X)
+    >>> centred = X - X.mean(axis=0)
+    >>> axes = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    >>> bool(np.allclose(kpca.inverse_transform(kpca.transform(X)), X.mean(axis=0) + centred @ axes.T @ axes))  # PCA
+    True
     """
 
     needs = frozenset({"codes"})

@@ -22,9 +22,9 @@ RIDGE = 1e-10  # added to the Gram matrix of the neighbours, relative to k(x, x)
 
 @dataclass(frozen=True)
 class ConvexCombination(PreimageMethod):
-    """x̂ = Σᵢ wᵢxᵢ over the nearest points, w ≥ 0 and Σw = 1 minimising ‖Σᵢ wᵢφ(xᵢ) − Ψ‖².
+    """x̂ = Σᵢ wᵢxᵢ over the nearest points, with w ≥ 0 and Σw = 1 that minimise ‖Σᵢ wᵢφ(xᵢ) − Ψ‖².
 
-    Never outside the range of the data, whatever the target.
+    It never leaves the range of the data, whatever the target.
 
     Parameters
     ----------
@@ -34,6 +34,21 @@ class ConvexCombination(PreimageMethod):
         A row ends when its squared distance is known to be within about 2 tol k(x, x) of the least.
     max_iter : int
         The most iterations.
+
+    See Also
+    --------
+    Nearest : A single point of the expansion.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, find_preimage
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.preimages import ConvexCombination
+    >>> X = np.array([[0.0, 1.0], [2.0, 1.0], [0.0, 3.0]])
+    >>> vector = Expansion(Gaussian(1.0), X, np.array([[0.25, 0.75, 0.0]]))
+    >>> find_preimage(vector, ConvexCombination()).points.round(3)
+    array([[1.5, 1. ]])
     """
 
     n_neighbors: int = 20

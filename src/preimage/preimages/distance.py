@@ -42,6 +42,22 @@ class Distance(PreimageMethod):
         than any φ(z), so that the paper's reading makes all distances too short by the same amount; the inner one was
         better in every setting measured on USPS digits and is the default. For kernels of the inner product there is
         only one reading.
+
+    See Also
+    --------
+    FixedPoint : Iterates to the nearest image.
+    OneStep : Another method without iteration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, find_preimage
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.preimages import Distance
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0], [1.0, 0.5]])
+    >>> image = Expansion(Gaussian(2.0), X, np.array([[0.0, 0.0, 0.0, 0.0, 1.0]]))  # the image of the last row
+    >>> find_preimage(image, Distance(n_neighbors=4)).points.round(3)
+    array([[1. , 0.5]])
     """
 
     abilities = ("profile", "inverse")

@@ -33,6 +33,23 @@ class FixedPoint(PreimageMethod):
         λ of an added λ‖z − z₀‖² that holds the answer near the given start (Abrahamsen & Hansen 2009).
     memory : int
         How many past steps accelerate the iteration; 0 is the plain one.
+
+    See Also
+    --------
+    Gradient : Descent for kernels without a profile.
+    OneStep : A single step, without a start.
+    preimage.find_preimage : Pre-images of any expansion.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, find_preimage
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.preimages import FixedPoint
+    >>> mean = Expansion(Gaussian(2.0), np.array([[0.0, 1.0], [2.0, 1.0]]), np.array([[0.5, 0.5]]))
+    >>> found = find_preimage(mean, FixedPoint())
+    >>> found.points.round(3), found.converged
+    (array([[1., 1.]]), array([ True]))
     """
 
     needs = frozenset({"weights"})

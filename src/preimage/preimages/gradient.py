@@ -27,6 +27,21 @@ class Gradient(PreimageMethod):
         The most steps from one start.
     memory : int
         How many past steps shape the next.
+
+    See Also
+    --------
+    FixedPoint : Faster for kernels of the distance or the inner product.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, find_preimage
+    >>> from preimage.kernels import Gaussian, Linear
+    >>> from preimage.preimages import Gradient
+    >>> X = np.array([[0.0, 1.0], [2.0, 1.0]])
+    >>> mean = Expansion(Gaussian(2.0) + Linear(), X, np.array([[0.5, 0.5]]))
+    >>> find_preimage(mean, Gradient()).points.round(3)
+    array([[1., 1.]])
     """
 
     needs = frozenset({"gradient"})

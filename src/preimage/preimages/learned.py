@@ -34,7 +34,7 @@ SKETCH = 512  # columns of the targets up to which errors are exact, and random 
 
 @dataclass(frozen=True)
 class Learned(PreimageMethod):
-    """A regression from codes to inputs.
+    """A kernel ridge regression from codes to inputs.
 
     Parameters
     ----------
@@ -48,6 +48,22 @@ class Learned(PreimageMethod):
         The kernel on the codes. A Gaussian without a number takes the best of 0.5, 1 and 2 times the median distance.
     n_landmarks : int
         Rows of codes that carry the regression; with fewer codes than that it is exact.
+
+    See Also
+    --------
+    Conformal : A linear map from codes to inputs.
+    Wiener : Uses the noisy row besides its code.
+
+    Examples
+    --------
+    >>> from preimage import KernelPCA
+    >>> from preimage.datasets import half_circle, half_circle_distance
+    >>> from preimage.noise import GaussianNoise
+    >>> from preimage.preimages import Learned
+    >>> train, new = half_circle(200, noise=0, random_state=0).X, half_circle(200, noise=0.1, random_state=1).X
+    >>> kpca = KernelPCA(10, preimage=Learned(noise=GaussianNoise(0.1)), random_state=0).fit(train)
+    >>> bool(half_circle_distance(kpca.denoise(new)).mean() < half_circle_distance(new).mean() / 2)
+    True
     """
 
     needs = frozenset({"codes"})

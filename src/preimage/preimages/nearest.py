@@ -17,6 +17,20 @@ class Nearest(PreimageMethod):
     """The point xᵢ of the expansion with the least ‖φ(xᵢ) − Ψ‖².
 
     With a precomputed kernel it returns the numbers of the training points, for objects that are not vectors.
+
+    See Also
+    --------
+    ConvexCombination : A weighted mean of near points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, find_preimage
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.preimages import Nearest
+    >>> vector = Expansion(Gaussian(1.0), np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[0.4, 0.6]]))
+    >>> find_preimage(vector, Nearest()).points
+    array([[2., 0.]])
     """
 
     def check(self, kernel: Kernel) -> None:

@@ -27,6 +27,21 @@ class OneStep(PreimageMethod):
 
     The iteration's weights −γᵢκ′(‖z − xᵢ‖²) need only distances to z, which follow from the target itself:
     κ(‖z − xᵢ‖²) is replaced by σᵢ = sᵢ + ½(κ(0) − ‖Ψ‖²). For the Gaussian wᵢ = γᵢσᵢ.
+
+    See Also
+    --------
+    FixedPoint : The whole iteration.
+    Distance : Another method without iteration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, find_preimage
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.preimages import OneStep
+    >>> mean = Expansion(Gaussian(2.0), np.array([[0.0, 1.0], [2.0, 1.0]]), np.array([[0.5, 0.5]]))
+    >>> find_preimage(mean, OneStep()).points.round(3)
+    array([[1., 1.]])
     """
 
     needs = frozenset({"weights"})

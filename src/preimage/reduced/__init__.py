@@ -7,18 +7,17 @@ that Σₖ ‖Ψₖ − Ψ̂ₖ‖² is small (Schölkopf et al. 1998, eq. 4.2).
 from __future__ import annotations
 
 from preimage.reduced.base import ReducedSet, ReductionMethod
-from preimage.reduced.compression import compress
+from preimage.reduced.compression import compress as compress
 from preimage.reduced.greedy import Greedy
 from preimage.reduced.selected import Selected
-from preimage.reduced.sets import as_reduction_method, choose_reduction_method, reduced_set
+from preimage.reduced.sets import as_reduction_method as as_reduction_method
+from preimage.reduced.sets import choose_reduction_method as choose_reduction_method
+from preimage.reduced.sets import reduced_set
 
 __all__ = [
     "Greedy",
     "ReductionMethod",
     "ReducedSet",
     "Selected",
-    "as_reduction_method",
-    "choose_reduction_method",
-    "compress",
     "reduced_set",
 ]

@@ -28,6 +28,20 @@ class ReducedSet:
     errors : array of shape (n_points,)
         √(Σₖ ‖Ψₖ − Ψ̂ₖ‖² / Σₖ ‖Ψₖ‖²) for the sizes 1, 2, …, n_points of the method; never increasing. Only the largest
         size is polished, so that the last step may be a large one.
+
+    See Also
+    --------
+    reduced_set : What returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, reduced_set
+    >>> from preimage.kernels import Gaussian
+    >>> vector = Expansion(Gaussian(1.0), np.array([[0.0], [9.0]]), np.array([[2.0, 1.0]]))  # nearly orthogonal images
+    >>> found = reduced_set(vector, 1, method="selection")
+    >>> found.expansion.points, round(float(found.error), 4)  # √(1/5) is left
+    (array([[0.]]), 0.4472)
     """
 
     expansion: Expansion
@@ -40,7 +54,21 @@ class ReducedSet:
 
 
 class ReductionMethod(Protocol):
-    """How to find a reduced set."""
+    """The interface of a method that finds reduced sets.
+
+    See Also
+    --------
+    Greedy, Selected : The methods of this room.
+
+    Examples
+    --------
+    >>> from preimage.kernels import Precomputed
+    >>> from preimage.reduced import Greedy
+    >>> Greedy().check(Precomputed())
+    Traceback (most recent call last):
+        ...
+    ValueError: Greedy needs the training inputs, which a precomputed kernel matrix does not hold: ...
+    """
 
     def check(self, kernel: Kernel) -> None:
         """Refuse a kernel that lacks what this method needs, with a sentence."""
@@ -60,7 +88,7 @@ class Image(NamedTuple):
 class Growth:
     """An orthonormal basis e₁, e₂, … of the span of chosen images φ(zⱼ), and the part of the vectors outside it.
 
-    It is a partial Cholesky decomposition whose pivots are chosen by the vectors: with K_ZZ = LLᵀ the basis is
+    It is a partial Cholesky decomposition whose pivots are chosen by the vectors. With K_ZZ = LLᵀ the basis is
     e = L⁻¹φ(Z), the vectors have the coordinates cₖⱼ = ⟨Ψₖ, eⱼ⟩ in it, their least-squares weights are B = cL⁻¹, and
     the squared error falls by Σₖ cₖⱼ² with point j.
     """

@@ -23,10 +23,10 @@ from preimage.reduced.misfit import Misfit
 class Greedy:
     """One point after the other where the residual is largest, then L-BFGS on all points and weights together.
 
-    A new point is a pre-image of what is left, free of sign and scale: it maximises Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(z)⟩² / ρ²(z), ρ² the
-    squared distance of φ(z) to the span of the points before it, which is what it lowers the error by once all weights
-    are refitted. It starts at the point of the expansion where that is largest. At the end the weights are eliminated
-    from Σₖ ‖Ψₖ − Σⱼ bₖⱼφ(zⱼ)‖² (Schölkopf et al. 1998, eq. 4.2) and the rest is minimised over all points together.
+    A new point is a pre-image of the residual, free of sign and scale: it maximises Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(z)⟩² / ρ²(z), where
+    ρ² is the squared distance of φ(z) to the span of the points before it. By so much it lowers the error once all
+    weights are refitted. The search starts at the best point of the expansion. At the end the weights are eliminated
+    from Σₖ ‖Ψₖ − Σⱼ bₖⱼφ(zⱼ)‖² (Schölkopf et al. 1998, eq. 4.2), and the rest is minimised over all points together.
 
     Parameters
     ----------
@@ -36,6 +36,21 @@ class Greedy:
         L-BFGS iterations on all points together at the end; 0 leaves the greedy set.
     tol : float
         Polishing stops where an iteration lowers the squared relative error by less than this fraction of it.
+
+    See Also
+    --------
+    Selected : Points of the expansion itself, for kernels without a gradient.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, reduced_set
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.reduced import Greedy, Selected
+    >>> X = np.random.default_rng(0).standard_normal((100, 2))
+    >>> mean = Expansion(Gaussian(1.0), X, np.full((1, 100), 0.01))
+    >>> bool(reduced_set(mean, 4, method=Greedy()).error < reduced_set(mean, 4, method=Selected()).error)
+    True
     """
 
     steps: int = 5

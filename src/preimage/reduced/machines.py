@@ -39,6 +39,21 @@ class Machine:
     errors : array or None
         After :meth:`compress`, the relative error of the vectors for every size, see
         :class:`preimage.reduced.ReducedSet`.
+
+    See Also
+    --------
+    Classifier, Regressor, Detector : Machines with a ``predict``.
+    from_sklearn : Makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion
+    >>> from preimage.kernels import Linear
+    >>> from preimage.reduced.machines import Machine
+    >>> machine = Machine(Expansion(Linear(), np.array([[1.0], [2.0]]), np.array([[1.0, 1.0]])), np.array([0.5]))
+    >>> machine.values([[10.0]])  # 3x + ½
+    array([[30.5]])
     """
 
     expansion: Expansion
@@ -61,7 +76,23 @@ class Machine:
 
 @dataclass(frozen=True, eq=False)
 class Regressor(Machine):
-    """Support vector, kernel ridge or Gaussian process regression."""
+    """Support vector, kernel ridge or Gaussian process regression.
+
+    See Also
+    --------
+    from_sklearn : Makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.reduced.machines import from_sklearn
+    >>> from sklearn.kernel_ridge import KernelRidge
+    >>> X = np.linspace(0, 3, 50)[:, None]
+    >>> ridge = KernelRidge(kernel="rbf", alpha=0.01).fit(X, np.sin(X[:, 0]))
+    >>> small = from_sklearn(ridge).compress(8)
+    >>> bool(np.abs(small.predict(X) - ridge.predict(X)).max() < 0.01)
+    True
+    """
 
     flat: bool = True
 
@@ -73,7 +104,22 @@ class Regressor(Machine):
 
 @dataclass(frozen=True, eq=False)
 class Detector(Machine):
-    """One-class support vector machine."""
+    """One-class support vector machine.
+
+    See Also
+    --------
+    from_sklearn : Makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.reduced.machines import from_sklearn
+    >>> from sklearn.svm import OneClassSVM
+    >>> X = np.random.default_rng(0).standard_normal((100, 2))
+    >>> detector = from_sklearn(OneClassSVM(gamma=0.1, nu=0.2).fit(X))
+    >>> detector.compress(8).predict([[0, 0], [6, 6]])
+    array([ 1, -1])
+    """
 
     def decision_function(self, X: RowsLike) -> np.ndarray:
         """Signed distance to the boundary, positive for inliers."""
@@ -88,7 +134,27 @@ class Detector(Machine):
 class Classifier(Machine):
     """Support vector classification, one function per pair of classes.
 
-    ``shape`` is "ovr" or "ovo", scikit-learn's ``decision_function_shape``; ``break_ties`` is its option of that name.
+    Attributes
+    ----------
+    classes : array
+        The labels.
+    shape : "ovr" or "ovo"
+        scikit-learn's ``decision_function_shape``.
+    break_ties : bool
+        scikit-learn's option of that name.
+
+    See Also
+    --------
+    from_sklearn : Makes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.reduced.machines import from_sklearn
+    >>> from sklearn.svm import SVC
+    >>> svc = SVC(kernel="linear").fit([[0, 0], [1, 0], [4, 0], [5, 0]], ["left", "left", "right", "right"])
+    >>> print(*from_sklearn(svc).predict([[-1, 0], [6, 0]]))
+    left right
     """
 
     classes: Any = ()
@@ -124,7 +190,31 @@ class Classifier(Machine):
 def from_sklearn(model: Any) -> Machine:
     """A fitted SVC, SVR, OneClassSVM, KernelRidge or GaussianProcessRegressor as a machine that can be compressed.
 
-    It predicts what the model predicts, and keeps its ``predict`` and, where there is one, its ``decision_function``.
+    It predicts what the model predicts, and has its ``predict`` and, where there is one, its ``decision_function``.
+
+    Parameters
+    ----------
+    model : fitted scikit-learn estimator
+
+    Returns
+    -------
+    Classifier, Regressor or Detector
+
+    See Also
+    --------
+    Machine.compress : The same over few points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.reduced import machines
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> svc = SVC().fit(X, y)
+    >>> small = machines.from_sklearn(svc).compress(10)
+    >>> bool(np.mean(small.predict(X) == svc.predict(X)) > 0.95)
+    True
     """
     dual = dual_form(model)
     expansion, intercepts = Expansion(dual.kernel, dual.points, dual.weights), np.asarray(dual.intercepts)

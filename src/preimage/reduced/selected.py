@@ -16,8 +16,24 @@ class Selected:
     """Points of the expansion by pivoted Cholesky, weights by least squares; for any positive semidefinite kernel.
 
     The pivot is the point that lowers the error of the vectors most, Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(x)⟩² / ‖φ(x) − its projection‖²
-    (orthogonal least squares, Chen, Billings & Luo 1989), and not the one that is farthest from the span. It takes n
+    (orthogonal least squares, Chen, Billings & Luo 1989), and not the one that is farthest from the span. It needs n
     kernel values per point and, once, n² of them.
+
+    See Also
+    --------
+    Greedy : Optimised points, with a smaller error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage import Expansion, reduced_set
+    >>> from preimage.kernels import Gaussian
+    >>> from preimage.reduced import Selected
+    >>> X = np.array([[0.0], [0.1], [5.0]])
+    >>> vector = Expansion(Gaussian(1.0), X, np.array([[1.0, 1.0, 1.0]]))
+    >>> found = reduced_set(vector, 2, method=Selected())
+    >>> bool(np.isin(found.expansion.points, X).all()), bool(found.error < 0.1)
+    (True, True)
     """
 
     def check(self, kernel: Kernel) -> None:

@@ -51,6 +51,11 @@ def reduced_set(expansion: Expansion, n_points: int, *, method: Any = "auto") ->
     ReducedSet
         The new expansion, and the relative error for every size up to ``n_points``.
 
+    See Also
+    --------
+    find_preimage : One point for every vector.
+    KernelPCA.compress : A kernel PCA over few points.
+
     Examples
     --------
     >>> import numpy as np

@@ -23,7 +23,19 @@ NUMBER = re.compile(r"[≈<>≤≥]?\s*[+−-]?\d[\d.,\s]*(e[+−-]?\d+)?(\s*±\
 
 @dataclass(frozen=True)
 class Text:
-    """Paragraphs, separated by empty lines; words between `backticks` are set as code."""
+    r"""Paragraphs, separated by empty lines; words between `backticks` are set as code.
+
+    See Also
+    --------
+    Code : Lines to copy.
+    Section : Holds the blocks.
+
+    Examples
+    --------
+    >>> from preimage.report import Text
+    >>> Text("One paragraph,\non two lines.\n\nAnother.").paragraphs
+    ['One paragraph, on two lines.', 'Another.']
+    """
 
     text: str
     kind = "text"
@@ -48,6 +60,20 @@ class Table:
         What the table shows.
     highlight : collection of int
         Numbers of the rows that stand out.
+
+    See Also
+    --------
+    Text, Picture, Code : The other blocks.
+    Section : Holds the blocks.
+
+    Examples
+    --------
+    >>> from preimage.report import Table
+    >>> table = Table(["method", "error"], [["noisy", 0.123456], ["denoised", None]])
+    >>> table.cells
+    [['noisy', '0.1235'], ['denoised', '']]
+    >>> table.numeric
+    [False, True]
     """
 
     header: Sequence[str]
@@ -84,6 +110,21 @@ class Picture:
         What is to be seen; shown below.
     alt : str
         Alternative text; the caption if it is empty.
+
+    See Also
+    --------
+    Section : Holds the blocks.
+    preimage.plot : Functions that draw figures.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from preimage.report import Picture
+    >>> figure = Figure(figsize=(2, 1))
+    >>> line = figure.subplots().plot([1, 3, 2])
+    >>> picture = Picture(figure, caption="Three numbers.")
+    >>> picture.width, picture.uri()[:22]
+    (192, 'data:image/png;base64,')
     """
 
     figure: Figure
@@ -114,7 +155,20 @@ class Picture:
 
 @dataclass(frozen=True)
 class Code:
-    """Lines to copy."""
+    r"""Lines to copy.
+
+    See Also
+    --------
+    Text : Paragraphs.
+    Section : Holds the blocks.
+
+    Examples
+    --------
+    >>> from preimage.report import Code
+    >>> print(Code("\npip install preimage\npreimage demo\n").lines)
+    pip install preimage
+    preimage demo
+    """
 
     text: str
     kind = "code"

@@ -22,7 +22,27 @@ __all__ = ["Page", "Section"]
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and the blocks under it."""
+    """A heading and the blocks under it.
+
+    Parameters
+    ----------
+    title : str
+        The heading.
+    blocks : sequence of Text, Table, Picture and Code
+        The body.
+
+    See Also
+    --------
+    Page : Holds the sections.
+    Text, Table, Picture, Code : The blocks.
+
+    Examples
+    --------
+    >>> from preimage.report import Page, Section, Text
+    >>> section = Section("Data", [Text("Digits of `scikit-learn`.")])
+    >>> "<code>scikit-learn</code>" in Page("Report", "", [section]).html()
+    True
+    """
 
     title: str
     blocks: Sequence[Block]
@@ -40,6 +60,10 @@ class Page:
         The first paragraph: what was done, and what came out.
     sections : sequence of Section
         The body.
+
+    See Also
+    --------
+    Section : A part of a page.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from preimage.selection.scorers import imputation_scorer, reconstruction_scorer,
 from preimage.selection.search import Candidate, Selection, select
 from preimage.statistics.noise_level import NoiseLevel, from_differences, from_spectrum, noise_level
 from preimage.statistics.parallel_analysis import ParallelAnalysis, parallel_analysis
-from preimage.statistics.risk import Masked, Risk, RiskEstimate, Sure, masked_error, sure
+from preimage.statistics.risk import Masked, RiskEstimate, Sure, masked_error, sure
 
 __all__ = [
     "select",
@@ -30,7 +30,6 @@ __all__ = [
     "masked_error",
     "Sure",
     "Masked",
-    "Risk",
     "RiskEstimate",
     "reconstruction_scorer",
     "sure_scorer",

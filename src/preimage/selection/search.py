@@ -44,6 +44,21 @@ class Candidate:
         The estimated mean squared error of an entry, and its standard error.
     n_rows : int
         The validation rows used: all of them for finalists, fewer for settings dropped earlier.
+
+    See Also
+    --------
+    Selection : Holds all candidates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import select
+    >>> rng = np.random.default_rng(0)
+    >>> noisy = rng.standard_normal((200, 1)) @ rng.standard_normal((1, 10)) + 0.1 * rng.standard_normal((200, 10))
+    >>> result = select(noisy, sigma=0.1, grid={"kernel": ["linear"], "n_components": [1, 5]}, random_state=0)
+    >>> best = result.table[0]
+    >>> best.params["n_components"], bool(best.risk < 0.1**2)
+    (1, True)
     """
 
     params: dict[str, Any]
@@ -66,6 +81,21 @@ class Selection:
         How the error was estimated.
     noise : NoiseLevel or None
         The noise level, where it was estimated.
+
+    See Also
+    --------
+    select : What returns it.
+    Candidate : A row of its table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import select
+    >>> rng = np.random.default_rng(0)
+    >>> noisy = rng.standard_normal((200, 1)) @ rng.standard_normal((1, 10)) + 0.1 * rng.standard_normal((200, 10))
+    >>> result = select(noisy, sigma=0.1, grid={"kernel": ["linear"], "n_components": [1, 5]}, random_state=0)
+    >>> result.best_params, result.best.n_components_
+    ({'kernel': 'linear', 'n_components': 1}, 1)
     """
 
     best: KernelPCA
@@ -129,6 +159,24 @@ def select(
     Returns
     -------
     Selection
+
+    See Also
+    --------
+    Selection : The result.
+    preimage.plot.selection : Draws the risks.
+    sure_scorer : For scikit-learn's own searches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.datasets import half_circle
+    >>> from preimage.selection import select
+    >>> rng = np.random.default_rng(0)
+    >>> clean = np.pad(half_circle(200, noise=0, random_state=0).X, [(0, 0), (0, 8)])
+    >>> noisy = clean + 0.1 * rng.standard_normal(clean.shape)
+    >>> result = select(noisy, sigma=0.1, grid={"n_components": [2, 4, 32], "preimage": ["distance"]}, random_state=0)
+    >>> bool(np.mean((result.best.denoise(noisy) - clean) ** 2) < 0.5 * 0.1**2)
+    True
     """
     estimator, rng = KernelPCA() if estimator is None else estimator, conventions.generator(random_state)
     X, part, validation = _split(X, noisy, rng)

@@ -26,7 +26,7 @@ MOST_ROWS = 1000  # rows that are permuted; the components of more rows are foun
 
 @dataclass(frozen=True, eq=False)
 class ParallelAnalysis:
-    """The number of components that stand out, and why.
+    """The number of components that stand out, with the eigenvalues and thresholds that determine it.
 
     Attributes
     ----------
@@ -36,6 +36,21 @@ class ParallelAnalysis:
         Eigenvalues λₖ of the centred kernel matrix.
     thresholds : array of shape (k,)
         The thresholds Tₖ.
+
+    See Also
+    --------
+    parallel_analysis : What returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Linear
+    >>> from preimage.selection import parallel_analysis
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 10)) + 0.3 * rng.standard_normal((300, 10))
+    >>> found = parallel_analysis(X, Linear())
+    >>> (found.eigenvalues > found.thresholds)[:3]
+    array([ True,  True, False])
     """
 
     n_components: int
@@ -59,8 +74,8 @@ def parallel_analysis(
     """Leading components whose eigenvalues exceed a quantile of those of column-wise permuted data.
 
     With B permutations the threshold Tₖ is the ⌈quantile · (B + 1)⌉-th smallest of the k-th eigenvalues of the permuted
-    data's centred kernel matrices, so that for independent columns λ₁ > T₁ has the probability 1 − quantile, exactly
-    (a Monte-Carlo test); B of 19 is the least for 95 %. q is the number of leading λₖ > Tₖ.
+    data's centred kernel matrices. For independent columns λ₁ > T₁ then has exactly the probability 1 − quantile (a
+    Monte-Carlo test); B of 19 is the least for 95 %. q is the number of leading λₖ > Tₖ.
 
     Parameters
     ----------
@@ -75,10 +90,25 @@ def parallel_analysis(
     random_state : int or Generator
         Where the permutations come from.
 
+    See Also
+    --------
+    preimage.KernelPCA : Takes the number with ``n_components="auto"``.
+    preimage.plot.scree : Draws the thresholds.
+
     References
     ----------
     Horn (1965), for linear PCA; Jørgensen & Hansen (2012), "Model selection for Gaussian kernel PCA denoising", for the
     kernel form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.kernels import Linear
+    >>> from preimage.selection import parallel_analysis
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 10)) + 0.3 * rng.standard_normal((300, 10))
+    >>> parallel_analysis(X, Linear()).n_components
+    2
     """
     _check(kernel, X, n_permutations, quantile)
     rng, kernel = np.random.default_rng(random_state), scales.resolve(kernel, X)

@@ -40,7 +40,7 @@ class Risk(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RiskEstimate:
-    """The mean squared error of an entry estimated by a risk.
+    """An estimate of the mean squared error of an entry.
 
     Attributes
     ----------
@@ -50,6 +50,19 @@ class RiskEstimate:
         Of the value, from the differences between rows; NaN for a single row.
     rows : array of shape (rows,)
         The error of every row; single ones are noisy, use their mean.
+
+    See Also
+    --------
+    sure, masked_error : What returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import sure
+    >>> noisy = 1 + 0.4 * np.random.default_rng(0).standard_normal((500, 20))
+    >>> risk = sure(lambda Y: (Y + 1) / 2, noisy, sigma=0.4)  # halves the noise
+    >>> bool(abs(risk.value - 0.4**2 / 4) < 3 * risk.standard_error)
+    True
     """
 
     value: float
@@ -79,9 +92,24 @@ class Sure:
         h as a fraction of σ. Maps that jump, as those by nearest neighbours do, need a longer step for less noise,
         smooth ones a shorter step for less bias.
 
+    See Also
+    --------
+    sure : The estimate for one map.
+    Masked : For noise of another law.
+
     References
     ----------
     Stein (1981); Ramani, Blu & Unser (2008), eq. 14, for the probe.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import Sure, select
+    >>> rng = np.random.default_rng(0)
+    >>> noisy = rng.standard_normal((200, 1)) @ rng.standard_normal((1, 10)) + 0.1 * rng.standard_normal((200, 10))
+    >>> grid = {"kernel": ["linear"], "n_components": [1, 5]}
+    >>> select(noisy, risk=Sure(sigma=0.1), grid=grid, random_state=0).best.n_components_
+    1
     """
 
     sigma: float
@@ -122,6 +150,22 @@ class Masked:
     ----------
     fraction : float
         The share of entries that is hidden, at least one in every row.
+
+    See Also
+    --------
+    masked_error : The estimate for one map.
+    Sure : For Gaussian noise of known level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import Masked, select
+    >>> rng = np.random.default_rng(0)
+    >>> noisy = rng.standard_normal((200, 1)) @ rng.standard_normal((1, 10)) + 0.1 * rng.standard_normal((200, 10))
+    >>> grid = {"kernel": ["linear"], "n_components": [1, 5]}
+    >>> result = select(noisy, risk=Masked(0.2), grid=grid, random_state=0)
+    >>> round(result.table[0].risk, 2)  # the noise's variance, 0.01, is part of it
+    0.01
     """
 
     fraction: float = 0.1
@@ -157,12 +201,51 @@ def sure(function: Map, Y: RowsLike, sigma: float, *, step: float = 0.2, random_
         Standard deviation of the noise, see :func:`preimage.selection.noise_level`.
     step, random_state
         The probe's length as a fraction of σ, and its seed. The result does not depend on the batches.
+
+    See Also
+    --------
+    masked_error : For noise of another law.
+    Sure : The formula.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import sure
+    >>> noisy = 1 + 0.4 * np.random.default_rng(0).standard_normal((500, 20))
+    >>> risk = sure(lambda Y: (Y + 1) / 2, noisy, sigma=0.4)  # halves the noise
+    >>> round(risk.value, 2)  # 0.4²/4
+    0.04
     """
     return estimate(Sure(sigma, step), function, Y, random_state=random_state)
 
 
 def masked_error(function: Map, X: RowsLike, *, fraction: float = 0.1, random_state: int = 0) -> RiskEstimate:
-    """The mean squared error at hidden entries of a ``function`` that fills NaN entries."""
+    """The mean squared error at hidden entries of a ``function`` that fills NaN entries.
+
+    Parameters
+    ----------
+    function : callable
+        Maps rows with NaN entries to complete ones.
+    X : array of shape (rows, d)
+        Rows whose entries are hidden in part.
+    fraction : float
+        The share of entries that is hidden, at least one in every row.
+    random_state : int
+        Seed of the choice.
+
+    See Also
+    --------
+    sure : For Gaussian noise of known level.
+    Masked : The same as an object, for :func:`select`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import masked_error
+    >>> X = np.random.default_rng(0).standard_normal((500, 20))
+    >>> round(masked_error(np.nan_to_num, X).value, 1)  # filled with 0: the variance is left
+    1.0
+    """
     return estimate(Masked(fraction), function, X, random_state=random_state)
 
 

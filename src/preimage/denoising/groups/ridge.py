@@ -6,7 +6,7 @@ row is answered by a combination of all, X̂ = ΘY with rows of Θ that sum to 1
     Θ = I − D(Q⁻¹ − uuᵀ/1ᵀu),   u = Q⁻¹1,   Q = XXᵀ + D.
 
 Scaled to noise of variance 1, Ỹ = D^(−½)(Y − 1mᵀ) about the mean m with weights 1/d, this is plain ridge regression,
-X̂ = 1mᵀ + D^½ X̃(X̃ᵀX̃ + I)⁻¹X̃ᵀỸ: constants pass, and the smaller of two systems is solved, of n or of k equations.
+X̂ = 1mᵀ + D^½ X̃(X̃ᵀX̃ + I)⁻¹X̃ᵀỸ. Constants pass, and the smaller of two systems is solved, of n or of k equations.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The *first* step finds groups in the noisy image and answers them by Stein's estimate. The *second* finds them anew in
 the first answer, which now stands in for the truth (Herbreteau & Kervrann 2022, NL-Ridge). *Gradual* steps go on from
-there: each takes a part of the noise out of the image and lets the rest stand, so that groups and pilot get better
-before the last noise goes (Herbreteau & Kervrann 2024, LIChI).
+there. Each removes a part of the noise and leaves the rest, so that groups and pilot get better before the last noise
+goes (Herbreteau & Kervrann 2024, LIChI).
 
 The channels of an image are answered one by one in groups that are found in the first of them.
 """

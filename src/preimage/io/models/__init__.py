@@ -68,13 +68,44 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = True) ->
 def load(path: str | os.PathLike[str]) -> Any:
     """The model in a file, as it was saved.
 
-    Only classes of this library are made, and only from plain numbers and names; sizes and shapes are checked before
-    anything is allocated, and the model is tried on one row.
+    <<<<<<< HEAD
+    It creates only classes of this library, from plain numbers and names. It checks sizes and shapes before it
+    allocates memory, and tries the model on one row.
+    =======
+    Only classes of this library are created, from plain numbers and names. Sizes and shapes are checked before
+    anything is allocated; then the model is tried on one row.
+    >>>>>>> package
+
+    Parameters
+    ----------
+    path : path
+        Of a file that ``save`` of an estimator has written.
+
+    Returns
+    -------
+    estimator
+        Fitted.
 
     Raises
     ------
     ModelFileError
         The file is damaged, was made by a newer version, or is no model file.
+
+    See Also
+    --------
+    KernelPCA.save : Writes the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import preimage
+    >>> kpca = preimage.KernelPCA(1, kernel="linear").fit([[0, 0], [1, 1], [2, 2]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kpca.save(Path(folder, "model.npz"))
+    ...     loaded = preimage.load(Path(folder, "model.npz"))
+    >>> bool((loaded.transform([[3, 4]]) == kpca.transform([[3, 4]])).all())
+    True
     """
     with _opened(path) as (opened, header):
         arrays = opened.arrays()

@@ -1,8 +1,8 @@
 """The file itself: a zip of a JSON header and .npy members, read with suspicion.
 
-Members are stored and not compressed, so that a file can never unfold to more than its own size, and every array's
-dtype and shape stand in the header too: what the header, the directory of the zip and the member say must agree before
-a byte is allocated.
+Members are stored and not compressed, so that a file can never unfold to more than its own size. The header repeats
+every array's dtype and shape. What the header, the directory of the zip and the member say must agree before a byte
+is allocated.
 """
 
 from __future__ import annotations

@@ -36,6 +36,20 @@ def noise_level(X: RowsLike, shape: tuple[int, ...] | None = None, *, random_sta
     Returns
     -------
     NoiseLevel
+
+    See Also
+    --------
+    from_spectrum, from_differences : The two estimates.
+    NoiseLevel : The result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import noise_level
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((500, 2)) @ rng.standard_normal((2, 30)) + 0.2 * rng.standard_normal((500, 30))
+    >>> round(noise_level(X).sigma, 2)
+    0.2
     """
     X = checked_rows(X)
     found = from_spectrum(X, random_state=random_state)

@@ -18,12 +18,27 @@ def from_differences(X: RowsLike, shape: tuple[int, ...], *, random_state: int =
     """σ from differences of neighbours where the rows are flat.
 
     The differences r of an image (mixed, of first order along both axes) or a signal (of second order), scaled to the
-    noise's variance, are a mixture over places: σε where the row is flat, and more elsewhere. For a mixture of
+    noise's variance, are a mixture: σε where the row is flat, and more elsewhere. For a mixture of
     Gaussians with variances σ² + s² the characteristic function is φ(t) = E exp(−t²(σ² + s²)/2), in which flat places
     dominate as t grows: −2 d log φ/d(t²) → σ². That slope is taken as far out as the number of differences allows;
     where positions differ, only among those of least energy, chosen on one half of the rows and used on the other.
 
     Trust it where a good part of the rows is locally flat, or linear for signals.
+
+    See Also
+    --------
+    from_spectrum : For rows of any kind.
+    noise_level : Takes the better of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import from_differences
+    >>> rng = np.random.default_rng(0)
+    >>> signals = np.sin(np.linspace(0, 6, 200) + rng.uniform(0, 6, (50, 1)))
+    >>> found = from_differences(signals + 0.2 * rng.standard_normal((50, 200)), (200,))
+    >>> round(found.sigma, 2), found.method
+    (0.2, 'differences')
     """
     X, rng = checked_rows(X), np.random.default_rng(random_state)
     differences = _differences(X, shape)

@@ -25,6 +25,21 @@ def from_spectrum(X: RowsLike, *, random_state: int = 0) -> NoiseLevel:
 
     Trust it where a fifth of the directions is free of signal. A signal with a flat floor of its own cannot
     be distinguished from noise.
+
+    See Also
+    --------
+    from_differences : For images and signals.
+    noise_level : Takes the better of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import from_spectrum
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((500, 2)) @ rng.standard_normal((2, 30)) + 0.2 * rng.standard_normal((500, 30))
+    >>> found = from_spectrum(X)
+    >>> round(found.sigma, 2), found.method
+    (0.2, 'spectrum')
     """
     X, rng = checked_rows(X), np.random.default_rng(random_state)
     X = _sample(X[:, np.ptp(X, axis=0) > 0], rng)  # constant columns have no noise

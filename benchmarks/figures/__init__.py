@@ -1,0 +1,132 @@
+"""The one place of measured figures: a JSON file per benchmark, from which README and docs take theirs.
+
+A benchmark calls :func:`record` with each table that it prints. A document marks where it shows them::
+
+    <!-- figures: scale/exact -->
+    | the table, written by `make figures` |
+    <!-- end -->
+
+    the fixed point has 11.48<!--= digits/with clean examples: fixed point (Mika et al. 1998) --> dB
+
+:func:`filled` puts the recorded figures in: into the files by ``make figures``, and into the pages whenever the site is
+built. ``tests/test_figures.py`` fails if a file is behind.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parent.parent
+HISTORY = re.compile(r"(<!-- history -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- figures: ([\w-]+)/(.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+NUMBER = re.compile(r"[−+]?\d+(?:\.(?P<decimals>\d+))?(?:e-?\d+)?")
+MARKED = re.compile(rf"{NUMBER.pattern}(?P<mark><!--= (?P<script>\w+)/(?P<table>[^:>]+): (?P<place>.+?) -->)")
+
+
+def record(script: str, table: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Keep a table of a benchmark, as text that is shown: column titles, and rows that begin with their label."""
+    path = FOLDER / f"{Path(script).stem}.json"
+    tables = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    tables[table] = {
+        "measured": f"{date.today().isoformat()}, {machine()}",
+        "columns": list(columns),
+        "rows": [[str(cell) for cell in row] for row in rows],
+    }
+    path.write_text(json.dumps(tables, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def machine() -> str:
+    """This processor and the libraries that compute."""
+    import numpy
+    import sklearn
+
+    names = [line.partition(":")[2].strip() for line in _cpuinfo() if line.startswith("model name")]
+    libraries = f"Python {platform.python_version()}, numpy {numpy.__version__}, scikit-learn {sklearn.__version__}"
+    return f"{len(names) or 'some'} × {names[0] if names else platform.machine()}, {libraries}"
+
+
+def _cpuinfo() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text().splitlines() if path.is_file() else []
+
+
+@cache
+def tables(script: str) -> dict[str, dict]:
+    """What a benchmark recorded, by the name of the table."""
+    path = FOLDER / f"{script}.json"
+    if not path.is_file():
+        raise KeyError(f"benchmarks/figures has no {script}.json")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def find(script: str, name: str) -> dict:
+    """One table, by its name."""
+    known = tables(script)
+    if name not in known:
+        raise KeyError(f"benchmarks/figures/{script}.json has no table {name!r}, only {', '.join(known)}")
+    return known[name]
+
+
+def figure(script: str, name: str, place: str) -> str:
+    """The first number in a cell: of a row by its label, and, beyond the first column, ``label // column``."""
+    table = find(script, name)
+    label, _, column = (part.strip() for part in place.partition(" // "))
+    row = next((row for row in table["rows"] if row[0] == label), None)
+    if row is None or (column and column not in table["columns"]):
+        raise KeyError(f"the table {script}/{name} of benchmarks/figures has no figure {place!r}")
+    number = NUMBER.search(row[table["columns"].index(column) if column else 1])
+    if number is None:
+        raise KeyError(f"the table {script}/{name} of benchmarks/figures has no number at {place!r}")
+    return number[0]
+
+
+def _as_written(found: re.Match[str]) -> str:
+    """The recorded figure, with no more decimals than the document shows."""
+    value, decimals = figure(found["script"], found["table"], found["place"]), len(found["decimals"] or "")
+    if len(value.partition(".")[2]) > decimals and "e" not in value:
+        value = f"{float(value.replace('−', '-')):.{decimals}f}".replace("-", "−")
+    return value + found["mark"]
+
+
+def markdown(table: dict) -> str:
+    """A table in Markdown."""
+    lines = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
+    return "".join("|" + "".join(f" {cell} |" if cell else " |" for cell in line) + "\n" for line in lines)
+
+
+def filled(text: str) -> str:
+    """A document with the recorded figures at its marks."""
+    text = BLOCK.sub(lambda found: found[1] + markdown(find(found[2], found[3])) + found[4], text)
+    text = HISTORY.sub(lambda found: found[1] + history() + found[2], text)
+    return MARKED.sub(_as_written, text)
+
+
+def history() -> str:
+    """The ratios of every version, one version per row, from the lines that ``make bench-history`` adds.
+
+    A line is a JSON object with ``version``, ``date`` and ``ratios``: a number by the name of what is compared.
+    """
+    paths = sorted((FOLDER.parent / "history").glob("*.json*"))
+    lines = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line]
+    if not lines:
+        return "No version has been measured yet.\n"
+    names = list(dict.fromkeys(name for line in lines for name in line["ratios"]))
+    rows = [
+        [line["version"], line.get("date", "")]
+        + [f"{line['ratios'][name]:.3g}" if name in line["ratios"] else "" for name in names]
+        for line in lines
+    ]
+    return markdown({"columns": ["version", "date", *names], "rows": rows})
+
+
+def documents() -> list[Path]:
+    """README and the pages under docs/ that are written by hand."""
+    built = {"_build", "gallery", "reference"}
+    return [ROOT / "README.md", *sorted(page for page in ROOT.glob("docs/**/*.md") if not built & set(page.parts))]

@@ -1,0 +1,89 @@
+"""Learning to clean rows: many images or signals, pieces of a few large ones, or a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from preimage.denoising.learning import Budget, Learner, Units
+from preimage.denoising.noise_curve import NoiseCurve
+from preimage.denoising.noise_law import FEWEST_IMAGES, Asked, limits_of, warn_of_tails
+from preimage.denoising.pieces import cut
+from preimage.denoising.saturation import Limits
+from preimage.denoising.similar_rows import SimilarRows
+from preimage.denoising.stack import Stack
+from preimage.denoising.tables import DenoisedTable
+from preimage.denoising.views import Images
+from preimage.kernels import Radial
+
+__all__ = ["LearnedRows", "learned_images", "learned_table"]
+
+FEWEST_POINTS = 1000
+CHECKED = 100  # images on which what was removed is tested
+LEAST_SIGMA = 1e-3  # beside the spread of all numbers
+NO_NOISE = 1e-6  # the same: nothing is removed below
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedRows:
+    """What cleans rows, their noise, the mean squared error that remains, and the units the stack works in."""
+
+    stack: DenoisedTable | SimilarRows | Stack
+    noise: Any
+    risk: float
+    units: Any = None
+
+
+def learned_table(rows: Images, asked: Asked, kernel: Radial, budget: Budget, rng: np.random.Generator) -> LearnedRows:
+    """From a table, rows of shape (n, 1, d), whose columns have units of their own."""
+    learner = Learner(kernel, budget, wholes=True, windows=False)
+    law = asked.table_law(rows)
+    if asked.examples == "clean":
+        table = DenoisedTable.from_clean(rows, law, learner, rng)
+    else:
+        table = DenoisedTable.from_noisy(rows, np.array(law.sigmas), learner, rng)
+    return LearnedRows(table, law, table.risk)
+
+
+def learned_images(
+    images: Images, asked: Asked, kernel: Radial, budget: Budget, rng: np.random.Generator
+) -> LearnedRows:
+    """From images or signals as wholes and in windows; from a few in windows of pieces of them; from rows as wholes."""
+    windows = asked.geometry is not None
+    wholes = not windows or len(images) >= FEWEST_IMAGES
+    if not wholes:
+        images = np.concatenate([cut(image) for image in images])
+    if windows and images.size < FEWEST_POINTS * images.shape[-1]:
+        raise ValueError(
+            f"{images.size // images.shape[-1]} points in all are too few to learn from: give more rows, a larger "
+            "image or a longer signal, or clean examples of more."
+        )
+    limits = limits_of(images) if windows and asked.examples == "noisy" else None
+    law, units = asked.law_of(images, limits), Units.of(images)
+    inside, learner = units.inside(images), Learner(kernel, budget, wholes, windows, anywhere=not wholes)
+    if asked.examples == "clean":
+        stack: Any = learner.from_clean(inside, units.noise(law), rng)
+    elif limits and wholes:
+        stack = _by_similar_rows(inside, law.sigma, limits, units, rng)
+    else:
+        stack = _from_noisy(inside, law.sigma / units.scale, limits and limits.within(units), learner, rng)
+    return LearnedRows(stack, law, max(stack.risk, 0.0) * units.scale**2, units)
+
+
+def _by_similar_rows(inside: Images, sigma: float, limits: Limits, units: Units, rng) -> SimilarRows:
+    """For images whose values were cut off."""
+    curve = NoiseCurve(0.0, max(sigma, LEAST_SIGMA * units.scale) ** 2, limits)
+    found = SimilarRows.fit(inside, curve.within(units), rng)
+    warn_of_tails(inside[:CHECKED] - found(inside[:CHECKED]))
+    return found
+
+
+def _from_noisy(inside: Images, sigma: float, limits: Limits | None, learner: Learner, rng) -> Stack:
+    if sigma <= NO_NOISE:
+        return Stack(risk=0.0)
+    stack = learner.from_noisy(inside, sigma, rng, limits)
+    some = inside[:: max(1, len(inside) // CHECKED)]
+    warn_of_tails(some - stack(some))
+    return stack

@@ -1,6 +1,6 @@
 """The main ratios to peers, one JSON line per version in benchmarks/history/ratios.jsonl, and a picture of them.
 
-    python benchmarks/history.py [--rows 2000] [--draw]
+    python benchmarks/history.py [--rows 1000] [--draw]
 
 A line holds the version, the commit, the date and the ratios (the peer's CPU time divided by ours, in one thread).
 ``--draw`` only draws the lines there are.
@@ -35,7 +35,7 @@ def measure(n):
     X = small.table(n + 1000)
     for name in ("matern 3/2", "polynomial", "laplacian", "cosine"):
         fit, _, transform, _ = kernels.compare(name, X[:n], X[n:], 1, 3)
-        found |= {f"fit, {name}": fit, f"transform, {name}": transform}
+        found |= {f"fit, {n} rows, {name}": fit, f"transform, {n} rows, {name}": transform}
     return found
 
 
@@ -66,7 +66,7 @@ def draw(lines):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--draw", action="store_true", help="measure nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore", PreimageWarning)

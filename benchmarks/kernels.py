@@ -18,6 +18,7 @@ from racing import markdown, race
 from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 from sklearn.gaussian_process import kernels as process
 from sklearn.metrics import pairwise
+from sklearn.preprocessing import normalize
 from small import table
 
 from preimage import KernelPCA
@@ -59,11 +60,11 @@ SPARSE = ("gaussian", "linear", "polynomial", "sigmoid", "cosine", "gaussian · 
 
 
 def documents(n, draws=265):
-    """Sparse rows of 50 000 columns as frequent as words are; the draws fall on about 100 different columns per row."""
+    """Sparse rows of 50 000 columns as frequent as words are; the draws fall on about 100 different columns."""
     rng = np.random.default_rng(0)
     columns = np.minimum(rng.zipf(1.3, size=(n, draws)) - 1, rng.integers(0, 50_000, size=(n, draws)))
     rows = np.repeat(np.arange(n), draws)
-    return sp.csr_matrix((rng.random(n * draws), (rows, columns.ravel())), shape=(n, 50_000))
+    return SCALE * normalize(sp.csr_matrix((rng.random(n * draws), (rows, columns.ravel())), shape=(n, 50_000)))
 
 
 def compare(name, X, new, n_threads, repeats):

@@ -77,6 +77,7 @@ lock: $(TOOLS)
 
 $(TOOLS): pyproject.toml
 	@$(PYTHON) -m venv $@
+	@$@/bin/pip install -qq --upgrade 'pip>=25.1'  # which knows groups
 	@$@/bin/pip install -qq --group release
 	@touch $@
 

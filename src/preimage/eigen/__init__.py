@@ -16,7 +16,6 @@ from numpy.typing import DTypeLike
 from preimage._typing import Generator
 from preimage.eigen.base import Eigenpairs, Solver
 from preimage.eigen.block_krylov import BlockKrylov
-from preimage.eigen.checked import CheckedLanczos
 from preimage.eigen.dense import Dense
 from preimage.eigen.lanczos import Lanczos
 from preimage.eigen.power import PowerDeflation
@@ -64,14 +63,13 @@ def as_solver(solver: object) -> Solver:
 def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
     """The solver for k of n eigenpairs.
 
-    * up to 150 rows, and for more than a tenth of all pairs (above 2000 rows, a twentieth) where the matrix fits the
-      memory budget, which is not asked up to 500 rows: ``Dense``;
-    * up to 2000 rows ARPACK, and one of the two others where it fails or has missed a repeated eigenvalue;
+    * up to 500 rows, and for more than a twentieth of all pairs where the matrix fits the memory budget: ``Dense``;
     * otherwise ``BlockKrylov``, which stores the matrix where it fits and computes it again where it does not. Up to
       5000 rows in float64 its tolerance is 1e-10: a few more passes cost little there, and codes agree with LAPACK's
       to nine digits.
 
-    Measured on two cores (Gaussian kernel on MNIST, docs/results/benchmarks.md).
+    Measured on two cores (Gaussian kernel on MNIST, docs/results/benchmarks.md): up to 1000 rows the choice matters
+    little for few pairs; from about a twentieth of the pairs on, LAPACK is faster.
 
     See Also
     --------
@@ -80,16 +78,14 @@ def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
     Examples
     --------
     >>> from preimage.eigen import choose_solver
-    >>> choose_solver(100, 10)
+    >>> choose_solver(300, 10)
     Dense()
     >>> choose_solver(20_000, 10)
     BlockKrylov(block_size=None, tol=None, max_iter=100, storage='auto')
     """
-    many = k > n // (10 if n <= 2000 else 20)
-    if n <= 150 or (many and (n <= 500 or choose_storage("auto", n, dtype, square=True) == "memory")):
+    if n <= 500 or (k > n // 20 and choose_storage("auto", n, dtype, square=True) == "memory"):
         return Dense()
-    blocks = BlockKrylov(tol=1e-10) if n <= 5000 and np.dtype(dtype) == np.float64 else BlockKrylov()
-    return CheckedLanczos(Dense() if n <= 500 else blocks) if n <= 2000 else blocks
+    return BlockKrylov(tol=1e-10) if n <= 5000 and np.dtype(dtype) == np.float64 else BlockKrylov()
 
 
 def storage_for(solver: Solver, n: int, k: int, dtype: DTypeLike = float) -> str:

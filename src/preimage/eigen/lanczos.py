@@ -11,7 +11,7 @@ from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, eigsh
 from preimage._typing import Array, Generator
 from preimage.eigen.base import Eigenpairs, as_eigenpairs, check_count, round_off
 from preimage.eigen.dense import Dense
-from preimage.gram.operators import Stored, Symmetric
+from preimage.gram.operators import Symmetric
 from preimage.kernels.base import positive
 
 
@@ -72,12 +72,6 @@ class _Scaled(Symmetric):
     def __init__(self, operator: Symmetric, scale: float):
         super().__init__(operator.dtype, operator.shape[0])
         self.operator, self.scale, self.products = operator, scale, 0
-        self.multiply = operator.matrix.__matmul__ if isinstance(operator, Stored) else operator.matvec
-
-    def _matvec(self, v: Array) -> Array:
-        self.products += 1
-        product: Array = self.multiply(v)
-        return product / self.scale
 
     def _matmat(self, V: Array) -> Array:
         self.products += V.shape[1]

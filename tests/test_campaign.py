@@ -2,13 +2,18 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import preimage
 from preimage import Denoiser, KernelPCA
-from preimage.kernels import Sigmoid
+from preimage.eigen import PowerDeflation
+from preimage.exceptions import ConvergenceWarning, DataFileError, ModelFileError
+from preimage.gram.operators import Stored
+from preimage.kernels import Gaussian, Polynomial, Sigmoid
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks" / "campaign"))
 SIGNAL = np.sin(np.arange(1200) / 9) + 0.1 * np.random.default_rng(0).standard_normal(1200)
@@ -30,6 +35,12 @@ def test_mutated_data_files_are_refused_or_read():
     from files import data_files
 
     no_failures(data_files(10, seed=1))
+
+
+def test_extreme_numbers_give_finite_answers_or_a_sentence():
+    from numerics import numerics
+
+    no_failures(numerics(60, seed=1))
 
 
 def test_interrupted_calls_leave_all_as_it_was():
@@ -69,10 +80,96 @@ def test_ratios_of_an_indefinite_kernel_sum_to_one_at_most():
     assert kpca.explained_variance_ratio_.sum() <= 1 + 1e-12
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e25])
+def test_single_precision_refuses_length_scales_without_a_square(scale):
+    X = (scale * np.random.default_rng(0).standard_normal((20, 3))).astype(np.float32)
+    for call in (lambda: Gaussian(scale)(X, X), lambda: KernelPCA(2, kernel=Gaussian(scale)).fit(X)):
+        with pytest.raises(ValueError, match=r"single precision|squares overflow"):
+            call()
+    np.testing.assert_allclose(Gaussian(scale)(X.astype(float), X.astype(float)).diagonal(), 1)
+
+
+def test_answers_that_overflow_are_refused_and_not_written(tmp_path):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    kpca = KernelPCA(2, kernel=Polynomial(degree=3)).fit(X)
+    for options in ({}, {"out": tmp_path / "codes.npy"}):
+        with pytest.raises(ValueError, match="overflows for these rows"):
+            kpca.transform(1e120 * X, **options)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("approximation", [None, 10])
+def test_kernel_values_that_overflow_are_refused_at_fit(approximation, capfd):
+    X = 1e110 * np.random.default_rng(0).standard_normal((24, 4))
+    with pytest.raises(ValueError, match="bring the columns to a smaller scale"):
+        KernelPCA(2, kernel=Polynomial(degree=3), approximation=approximation, random_state=0).fit(X)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_rows_whose_squares_overflow_are_refused_at_fit_by_kernels_that_need_none():
+    X = 1e200 * np.random.default_rng(0).standard_normal((20, 2))
+    with pytest.raises(ValueError, match="their squares overflow"):
+        KernelPCA(2, kernel="laplacian").fit(X)
+
+
+def test_power_iteration_on_round_off_ends_early():
+    class RoundOff(Stored):
+        products = 0
+
+        def __matmul__(self, vectors):
+            self.products += 1
+            return super().__matmul__(vectors)
+
+    noise = np.random.default_rng(0).standard_normal((30, 30))
+    operator = RoundOff(noise - noise.T + np.diag([1.0, -1.0] * 15))  # with no dominant eigenvalue
+    with pytest.warns(ConvergenceWarning):
+        PowerDeflation(max_iter=20).solve(operator, 2, np.random.default_rng(0))
+    assert operator.products <= (2 + 3) * 20 + 2
+
+
+def test_denoising_keeps_single_precision():
+    X = np.random.default_rng(0).standard_normal((24, 4)).astype(np.float32)
+    kpca = KernelPCA(2, random_state=0)
+    single, double = kpca.fit(X).denoise(X), kpca.fit(X.astype(float)).denoise(X.astype(float))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, double, atol=1e-3)
+
+
+def damaged_model(path, change):
+    """Save a model after a change of its parts that its constructors allow."""
+    kpca = KernelPCA(2, random_state=0).fit(np.random.default_rng(0).standard_normal((20, 3)))
+    change(kpca)
+    kpca.save(path)
+
+
+@pytest.mark.parametrize("seed", [None, -1, 1.5])
+def test_model_files_without_a_seed_are_refused(tmp_path, seed):
+    damaged_model(tmp_path / "m.npz", lambda kpca: setattr(kpca, "_seed", seed))
+    with pytest.raises(ModelFileError, match="its seed is"):
+        preimage.load(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"offsets": np.zeros(1)}, "eigenvalue, offset or residual"),
+        ({"inputs": (1.0, 2.0)}, "training rows"),
+        ({"inputs": None}, "training rows"),
+        ({"inputs": np.full((20, 3), 1e300)}, "training rows"),
+        ({"inputs": np.zeros((20, 2))}, "training rows"),
+    ],
+)
+def test_model_files_with_parts_that_only_preimages_need_are_checked(tmp_path, parts, message):
+    damaged_model(
+        tmp_path / "m.npz", lambda kpca: setattr(kpca, "decomposition_", replace(kpca.decomposition_, **parts))
+    )
+    with pytest.raises(ModelFileError, match=message):
+        preimage.load(tmp_path / "m.npz")
+
+
 def test_stores_that_run_code_or_read_other_files_are_refused(tmp_path):
     sources = pytest.importorskip("preimage.distributed.sources")
     h5py = pytest.importorskip("h5py")
-    from preimage.exceptions import DataFileError
 
     store = tmp_path / "evil.zarr"
     store.mkdir()

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from mutations import changed_bytes, changed_model
 from tally import Tally, generator
 
 import preimage
-from preimage import KernelKMeans, KernelPCA, io
-from preimage.exceptions import DataFileError, ModelFileError
+from preimage import Denoiser, Imputer, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor, io
+from preimage.exceptions import DataFileError, ModelFileError, PreimageWarning, silenced
+from preimage.features import RandomFourier
 from preimage.io import Form, models
 
 FORMATS = (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".wav", ".flac", ".png", ".jpg", ".tif", ".bmp")
+MODELS = (
+    KernelPCA(2),
+    KernelPCA(2, approximation=8, random_state=0),
+    KernelPCA(2, approximation=RandomFourier(20), random_state=0),
+    KernelKMeans(2, random_state=0),
+    InvertibleKernelPCA(2, n_features=20, random_state=0),
+    Denoiser(noise=0.1, n_landmarks=8, n_stages=1, random_state=0),
+    Imputer(random_state=0),
+    Monitor(random_state=0),
+)
 PICTURES, SOUNDS = (".png", ".jpg", ".tif", ".bmp"), (".wav", ".flac")
 
 
@@ -24,22 +36,25 @@ def model_files(cases: int, seed: int) -> list[Tally]:
     X = rng.standard_normal((20, 3))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "m.npz"
-        whole = []
-        for model in (KernelPCA(2), KernelPCA(2, approximation=8, random_state=0), KernelKMeans(2, random_state=0)):
-            model.fit(X).save(path)
-            whole.append(path.read_bytes())
+        with silenced(PreimageWarning):
+            whole = [_saved(model.fit(X), path) for model in MODELS]
         for number in range(cases):
             change = changed_model if rng.random() < 0.8 else changed_bytes
             path.write_bytes(change(whole[int(rng.integers(len(whole)))], rng))
             tally.attempt(f"inspect {number}", lambda: models.describe(path), (ModelFileError,))
-            refusals = (ModelFileError, ValueError)
-            tally.attempt(f"load {number}", lambda: _use(preimage.load(path), X, tally), refusals, noise="ignore")
+            refusals = (ModelFileError, ValueError, TypeError)
+            tally.attempt(f"load {number}", lambda: _use(preimage.load(path), X, tally), refusals, quiet=False)
     return [tally]
 
 
+def _saved(model: Any, path: Path) -> bytes:
+    model.save(path)
+    return path.read_bytes()
+
+
 def _use(model: object, X: np.ndarray, tally: Tally) -> None:
-    """Every answer of a loaded model; errors of a wrong setting are ValueError."""
-    for name in ("transform", "predict", "denoise"):
+    """Every answer of a loaded model; errors of a wrong setting are ValueError or TypeError."""
+    for name in ("transform", "predict", "score_samples", "denoise", "impute"):
         if hasattr(model, name) and hasattr(model, "n_features_in_"):
             answer = getattr(model, name)(X[:4])
             tally.check(bool(np.isfinite(answer).all()), "not finite", f"{name} of {model!r}")

@@ -1,46 +1,129 @@
-"""Commands killed and calls interrupted at random moments, full disks, and limits of memory."""
+"""Commands killed and calls interrupted at random moments, full disks, and limits of memory.
+
+Commands run in forked processes, in which the library is imported already: a signal strikes their work.
+"""
 
 from __future__ import annotations
 
 import os
 import resource
 import signal
-import subprocess
 import sys
 import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, sleep
 
 import numpy as np
+from sklearn.base import clone
 from tally import Tally, generator
 from threadpoolctl import threadpool_info
 
 import preimage
 from preimage import KernelPCA, io
+from preimage.cli import main
 
-COMMAND = [sys.executable, "-c", "from preimage.cli import main; main()"]
-SIGNALS = {"SIGKILL": -signal.SIGKILL, "SIGTERM": 128 + signal.SIGTERM, "SIGINT": 130}
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+LONGEST = 120.0  # seconds of one command
+MOST_ATTEMPTS = 10  # for each case that a signal shall reach
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a forked process ended: its exit code, negative for a signal, and what it wrote to standard error."""
+
+    code: int
+    told: str
+
+
+class Forked:
+    """A function that runs in a forked process, under limits of its resources."""
+
+    def __init__(self, action: Callable[[], object], folder: Path, limits: dict[int, int] | None = None):
+        self._log = folder / "stderr.txt"
+        self.process = os.fork()
+        if not self.process:
+            os._exit(self._run(action, limits or {}))
+
+    def _run(self, action: Callable[[], object], limits: dict[int, int]) -> int:
+        try:
+            for stream, place in ((1, os.devnull), (2, str(self._log))):
+                os.dup2(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+            for which, limit in limits.items():
+                resource.setrlimit(which, (limit, limit))
+            action()
+            return 0
+        except SystemExit as ended:
+            return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        except BaseException:
+            traceback.print_exc()
+            return 70
+        finally:
+            sys.stderr.flush()
+
+    def ended(self, seconds: float = LONGEST) -> Ended | None:
+        """How it ended, or None if it still runs after some seconds."""
+        last = perf_counter() + seconds
+        while True:
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            if process:
+                return Ended(os.waitstatus_to_exitcode(status), self._log.read_text() if self._log.exists() else "")
+            if perf_counter() > last:
+                return None
+            sleep(0.002)
+
+    def signalled(self, which: int, seconds: float) -> tuple[bool, Ended | None]:
+        """Whether a signal reached it after some seconds, and how it ended; None if it had to be killed."""
+        ended = self.ended(seconds)
+        if ended is not None:
+            return False, ended
+        os.kill(self.process, which)
+        ended = self.ended()
+        if ended is None:
+            os.kill(self.process, signal.SIGKILL)
+            os.waitpid(self.process, 0)
+        return True, ended
+
+
+def command(arguments: list[str], folder: Path, limits: dict[int, int] | None = None) -> Forked:
+    """A command in a process of its own."""
+    return Forked(lambda: main(arguments), folder, limits)
 
 
 def commands_killed(cases: int, seed: int) -> list[Tally]:
-    """Signals at random moments: the output is the old file or the new one, and the next run leaves nothing else."""
+    """Signals at random moments: the output is the old file or the new one, and the next run leaves nothing else.
+
+    Only commands that a signal reached before their end are counted.
+    """
     tally, rng = Tally("kills"), generator(seed, "kills")
-    with TemporaryDirectory() as name:
-        folder = Path(name)
+    with TemporaryDirectory() as name, TemporaryDirectory() as logs:
+        folder, log = Path(name), Path(logs)
         calls = _calls(folder, rng)
-        for number in range(cases):
-            call, output = calls[number % len(calls)]
-            which = str(rng.choice(list(SIGNALS)))
-            before = output.read_bytes()
-            _signalled(call, getattr(signal, which), float(rng.uniform(0, 1.2) * _duration(call)))
-            tally.cases += 1
-            tally.check(_is_whole(output, before), "half-written", f"{which}, {call}")
-            if which != "SIGKILL":
-                tally.check(not _leftovers(folder), "leftovers", f"{which}, {call}")
-        for call, _ in calls:
-            subprocess.run([*COMMAND, *call], check=True, capture_output=True)
-        tally.check(not _leftovers(folder), "leftovers after the next run", str(_leftovers(folder)))
+        durations = {number: _duration(call, log) for number, (call, _) in enumerate(calls)}
+        for attempt in range(MOST_ATTEMPTS * cases):
+            number = attempt % len(calls)
+            call, output = calls[number]
+            which = SIGNALS[int(rng.integers(len(SIGNALS)))]
+            before, stale = _content(output), _leftovers(output)
+            reached, ended = command(call, log).signalled(which, float(rng.uniform(0, 1.2) * durations[number]))
+            told = f"{which.name}, {call[0]}"
+            tally.cases += reached
+            tally.refused += ended is not None and ended.code != 0
+            tally.check(ended is not None, "hangs after a signal", told)
+            tally.check(_is_whole(output, before), "half-written", told)
+            left = _leftovers(output)
+            tally.check(set(left) <= set(stale) or which == signal.SIGKILL, "leftovers", f"{told}: {left}")
+            if left and rng.random() < 0.5:  # sometimes several kills leave theirs
+                command(call, log).ended()
+                tally.check(not _leftovers(output), "leftovers after the next run", f"{told}: {_leftovers(output)}")
+            if tally.cases == cases:
+                break
+        for call, output in calls:
+            command(call, log).ended()
+            tally.check(not _leftovers(output), "leftovers after the last run", f"{call[0]}: {_leftovers(output)}")
     return [tally]
 
 
@@ -48,85 +131,105 @@ def _calls(folder: Path, rng: np.random.Generator) -> list[tuple[list[str], Path
     """Commands that replace an output, each run once."""
     X = rng.standard_normal((300, 4))
     np.savetxt(folder / "rows.csv", X, delimiter=",")
+    np.save(folder / "images.npy", rng.integers(0, 255, (20, 8, 8)).astype(np.uint8))
     rows, model = str(folder / "rows.csv"), str(folder / "model.npz")
     KernelPCA(3, random_state=0).fit(X).save(model)
     outputs = {name: folder / f"{name}.csv" for name in ("transform", "reconstruct", "score", "impute")}
     calls = [([name, model, rows, "-o", str(output), "--force"], output) for name, output in outputs.items()]
-    calls.append((["fit", rows, "-o", str(folder / "fitted.npz"), "--force"], folder / "fitted.npz"))
-    for call, _ in calls:
-        subprocess.run([*COMMAND, *call], check=True, capture_output=True)
+    for name, source, ending in (
+        ("fit", rows, "fitted.npz"),
+        ("denoise", rows, "denoised.parquet"),
+        ("denoise", str(folder / "images.npy"), "images"),
+    ):
+        calls.append(([name, source, "-o", str(folder / ending), "--force"], folder / ending))
+    calls.append((["export", model, "-o", str(folder / "model.onnx"), "--force"], folder / "model.onnx"))
+    with TemporaryDirectory() as log:
+        ended = [(call, command(call, Path(log)).ended()) for call, _ in calls]
+    for call, found in ended:
+        if found is None or found.code:
+            raise RuntimeError(f"{call} does not run: {found}")
     return calls
 
 
-_durations: dict[str, float] = {}
+def _duration(call: list[str], log: Path) -> float:
+    return _seconds(lambda: command(call, log).ended())
 
 
-def _duration(call: list[str]) -> float:
-    if call[0] not in _durations:
-        start = perf_counter()
-        subprocess.run([*COMMAND, *call], check=True, capture_output=True)
-        _durations[call[0]] = perf_counter() - start
-    return _durations[call[0]]
+def _content(output: Path) -> bytes | dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in output.iterdir()} if output.is_dir() else output.read_bytes()
 
 
-def _signalled(call: list[str], which: int, seconds: float) -> None:
-    process = subprocess.Popen([*COMMAND, *call], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.send_signal(which)
-        process.wait()
-
-
-def _is_whole(output: Path, before: bytes) -> bool:
-    if output.read_bytes() == before:
+def _is_whole(output: Path, before: bytes | dict[str, bytes]) -> bool:
+    if not output.exists():
+        return False
+    if _content(output) == before:
         return True
-    read = preimage.load if output.suffix == ".npz" else io.read
+    if output.suffix == ".onnx":
+        import onnx
+
+        return onnx.load(output) is not None
     try:
-        return read(output) is not None
+        found = preimage.load(output) if output.suffix == ".npz" else io.read(output).whole(gaps=True)
+        return found is not None
     except ValueError:
         return False
 
 
-def _leftovers(folder: Path) -> list[str]:
-    return [name for name in os.listdir(folder) if name.startswith(".")]
+def _leftovers(output: Path) -> list[str]:
+    """What unfinished runs left beside an output."""
+    names = os.listdir(output.parent)
+    return [name for name in names if name.startswith(f".{output.stem}-") and name.endswith(output.suffix)]
 
 
 def calls_interrupted(cases: int, seed: int) -> list[Tally]:
-    """Ctrl-C inside library calls: the estimator, the threads and the limits of BLAS are as before."""
+    """Ctrl-C inside library calls: the estimator, the threads and the limits of BLAS are as before.
+
+    Only calls that it reached before their end are counted.
+    """
     tally, rng = Tally("interrupts"), generator(seed, "interrupts")
     X = rng.standard_normal((400, 5))
     model = KernelPCA(3, random_state=0).fit(X)
-    state, expected, blas = dict(vars(model)), model.transform(X), _blas()
-    start = perf_counter()
-    KernelPCA(3, random_state=0).fit(X).denoise(X[:50])
-    whole = perf_counter() - start
-    for number in range(cases):
-        fitting = number % 2 == 0
-        stopped = _interrupted(
-            lambda fit=fitting: model.fit(X) if fit else model.denoise(X[:50]), rng.uniform(0, whole)
-        )
-        tally.cases += 1
-        tally.refused += stopped
-        tally.check(_blas() == blas, "BLAS limit changed", str(number))
-        if stopped and fitting:
-            same = vars(model).keys() == state.keys() and all(vars(model)[key] is state[key] for key in state)
-            tally.check(same, "estimator changed", str(number))
+    expected, before = model.transform(X), (_blas(), threading.active_count())
+    calls = {
+        "fit": lambda: model.fit(X),
+        "fit on landmarks": lambda: KernelPCA(3, approximation=50, random_state=0).fit(X),
+        "denoise": lambda: clone(model).fit(X).denoise(X[:50]),
+    }
+    durations = {name: _seconds(call) for name, call in calls.items()}
+    for attempt in range(MOST_ATTEMPTS * cases):
+        name = list(calls)[attempt % len(calls)]
         state = dict(vars(model))
+        stopped = _interrupted(calls[name], rng.uniform(0, durations[name]))
+        tally.cases += stopped
+        tally.check((_blas(), threading.active_count()) == before, "threads or BLAS limit changed", name)
+        if stopped:
+            same = vars(model).keys() == state.keys() and all(vars(model)[key] is state[key] for key in state)
+            tally.check(same, "estimator changed", name)
+        if tally.cases == cases:
+            break
     tally.check(np.allclose(model.transform(X), expected, atol=1e-9), "other answers", "after all")
     return [tally]
 
 
-def _interrupted(action, seconds: float) -> bool:
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+def _seconds(call: Callable[[], object]) -> float:
+    start = perf_counter()
+    call()
+    return perf_counter() - start
+
+
+def _interrupted(action: Callable[[], object], seconds: float) -> bool:
+    """Whether Ctrl-C after some seconds reached an action before its end."""
+    timer, finished = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)), False
     try:
         timer.start()
         action()
+        finished = True
         timer.cancel()
         timer.join()
         return False
     except KeyboardInterrupt:
-        return True
+        timer.join()
+        return not finished
 
 
 def _blas() -> list[int]:
@@ -134,26 +237,44 @@ def _blas() -> list[int]:
 
 
 def disk_full(cases: int, seed: int) -> list[Tally]:
-    """Files that may not grow: a sentence, and the old file stays.
-
-    The limit on the size of files stands for a full disk, which only root can make.
-    """
+    """Files that may not grow, and as root a small file system: a sentence, and the old file stays."""
     tally, rng = Tally("disk full"), generator(seed, "disk")
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        np.save(folder / "rows.npy", rng.standard_normal((3000, 40)))
-        for number in range(cases):
-            output = folder / f"out{rng.choice(['.npy', '.csv', '.npz', '.parquet'])}"
-            output.write_bytes(b"old")
-            limit = int(rng.integers(1, 200_000))
-            script = "import sys; from preimage import io; d = io.read(sys.argv[1])\n"
-            script += "with io.writing(sys.argv[2], d.form, overwrite=True) as w: w(d.blocks())"
-            done = _limited(["-c", script, str(folder / "rows.npy"), str(output)], resource.RLIMIT_FSIZE, limit)
-            tally.cases += 1
-            tally.check(done.returncode == 1 and b"Error" in done.stderr, f"exit {done.returncode}", str(output))
-            tally.check(output.read_bytes() == b"old", "old file lost", f"{number}: {output.name}, {limit} bytes")
-            tally.check(not _leftovers(folder), "leftovers", output.name)
+    with TemporaryDirectory() as name, TemporaryDirectory() as small:
+        folder, mounted = Path(name), _mount(small)
+        np.save(folder / "rows.npy", rng.standard_normal((3000, 4)))
+        KernelPCA(12, approximation=200, random_state=0).fit(np.load(folder / "rows.npy")).save(folder / "model.npz")
+        try:
+            for number in range(cases):
+                on_disk = mounted and number % 2 == 0
+                output = Path(small if on_disk else name) / f"out{rng.choice(['.npy', '.csv', '.npz', '.parquet'])}"
+                output.write_bytes(b"old")
+                limits = {} if on_disk else {resource.RLIMIT_FSIZE: int(rng.integers(1, 150_000))}
+                inputs = [str(folder / "model.npz"), str(folder / "rows.npy")]
+                ended = command(["transform", *inputs, "-o", str(output), "--force"], folder, limits).ended()
+                tally.cases += 1
+                _check_refusal(tally, ended, f"{number}: {output.name} {limits}")
+                tally.check(output.read_bytes() == b"old", "old file lost", f"{number}: {output.name}, {limits}")
+                tally.check(not _leftovers(output), "leftovers", output.name)
+        finally:
+            if mounted:
+                os.system(f"umount {small}")
     return [tally]
+
+
+def _mount(folder: str) -> bool:
+    """Whether a file system of 200 kB could be mounted on a folder."""
+    return os.geteuid() == 0 and os.system(f"mount -t tmpfs -o size=200k tmpfs {folder} 2> {os.devnull}") == 0
+
+
+def _check_refusal(tally: Tally, ended: Ended | None, told: str) -> None:
+    """Count a command that must have been refused with a sentence."""
+    tally.refused += ended is not None and ended.code == 1
+    tally.check(ended is not None, "hangs", told)
+    if ended is not None:
+        tally.check(ended.code == 1, f"exit {ended.code}", f"{told}: {ended.told[-200:]}")
+        tally.check(
+            "Traceback" not in ended.told and "rror" in ended.told, "no sentence", f"{told}: {ended.told[-200:]}"
+        )
 
 
 def memory_limits(cases: int, seed: int) -> list[Tally]:
@@ -161,22 +282,16 @@ def memory_limits(cases: int, seed: int) -> list[Tally]:
     tally, rng = Tally("memory"), generator(seed, "memory")
     with TemporaryDirectory() as name:
         folder = Path(name)
-        np.save(folder / "rows.npy", rng.standard_normal((6000, 20)))
-        for _ in range(cases):
-            limit = int(rng.integers(600, 2000)) * 2**20
-            command = [*COMMAND[1:], "fit", str(folder / "rows.npy"), "-o", str(folder / "m.npz"), "--force"]
-            done = _limited(command, resource.RLIMIT_AS, limit)
+        np.save(folder / "rows.npy", rng.standard_normal((2000, 8)))
+        now = resource.getpagesize() * int(Path("/proc/self/statm").read_text().split()[0])
+        for number in range(cases):
+            limits = {resource.RLIMIT_AS: now + int(rng.integers(1, 200)) * 2**20}
+            call = ["fit", str(folder / "rows.npy"), "-o", str(folder / "m.npz"), "--force"]
+            ended = command(call, folder, limits).ended()
             tally.cases += 1
-            tally.refused += done.returncode == 1
-            told = done.returncode in (0, 1) and b"Traceback" not in done.stderr
-            tally.check(told, f"exit {done.returncode}", f"{limit >> 20} MB: {done.stderr[-120:]!r}")
+            told = f"{number}: {(limits[resource.RLIMIT_AS] - now) >> 20} MB more"
+            if ended is not None and ended.code == 0:
+                tally.check(preimage.load(folder / "m.npz") is not None, "no model", told)
+            else:
+                _check_refusal(tally, ended, told)
     return [tally]
-
-
-def _limited(arguments: list[str], which: int, limit: int) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        capture_output=True,
-        timeout=300,
-        preexec_fn=lambda: resource.setrlimit(which, (limit, limit)),
-    )

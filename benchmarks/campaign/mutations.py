@@ -63,7 +63,7 @@ def _changed_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return array.astype("<U3")
     if kind == 4 and array.dtype.kind == "f" and array.size:
         array = array.copy()
-        array.flat[int(rng.integers(array.size))] = rng.choice([np.nan, np.inf, 1e300, -1.0])
+        array.flat[int(rng.integers(array.size))] = rng.choice([np.nan, np.inf, 1e30, -1.0])
         return array
     return np.zeros((1000000, 0, 1, 1000000)) if rng.random() < 0.2 else array.astype("<i8", casting="unsafe")
 

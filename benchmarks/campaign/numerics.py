@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from tally import Tally, generator
+from tally import STOP, Tally, generator
 
 from preimage import Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA, kernels
 
@@ -14,18 +14,17 @@ KERNELS = ("gaussian", "linear", "cosine", "laplacian", "polynomial", "sigmoid",
 SOLVERS = ("auto", "dense", "block_krylov", "lanczos", "power")
 ROWS = 24
 REFUSALS = (ValueError, TypeError)  # with a sentence; LinAlgError, a ValueError by numpy, is counted apart
-CHECKED = 200  # kernel values of one case against long doubles
 
 
 def numerics(cases: int, seed: int) -> list[Tally]:
-    """Fits and answers: nothing but numbers or a sentence; values of kernels beside long doubles."""
-    tally, values = Tally("numerics"), Tally("values")
+    """Fits and answers: nothing but numbers or a sentence; values and eigenvalues beside long doubles."""
+    tally, values = Tally("numerics", most_seconds=STOP), Tally("long doubles")
     rng = generator(seed, "numerics")
     for number in range(cases):
         X, told = _data(rng)
         make, name = _estimator(rng)
         tally.attempt(f"{number}: {name}, {told}", lambda X=X, make=make, t=told: _fit(make(), X, t, tally), REFUSALS)
-        if number % 10 == 0:
+        if number % 10 == 0:  # about half of them are refused
             values.attempt(f"{number}: {told}", lambda X=X, t=told: _compare(X, t, values), REFUSALS)
     return [tally, values]
 
@@ -48,8 +47,9 @@ def _data(rng: np.random.Generator) -> tuple[np.ndarray, str]:
         X += 1e6
     dtype = rng.choice([np.float64, np.float32])
     scale = float(rng.choice(SCALES))
-    scale = scale if dtype == np.float64 else float(np.clip(scale, 1e-30, 1e20))
-    return (X * scale).astype(dtype), f"{kind}, {width} columns, {np.dtype(dtype)}, scale {scale:.0e}"
+    X, limits = X.astype(dtype), np.finfo(dtype)
+    scale = float(np.clip(scale, 1e8 * limits.tiny, float(limits.max) / 1e3 / max(1.0, float(np.abs(X).max()))))
+    return X * dtype(scale), f"{kind}, {width} columns, {np.dtype(dtype)}, scale {scale:.0e}"
 
 
 def _estimator(rng: np.random.Generator) -> tuple[Callable, str]:
@@ -86,12 +86,22 @@ def _fit(estimator: object, X: np.ndarray, told: str, tally: Tally) -> None:
 
 
 def _compare(X: np.ndarray, told: str, tally: Tally) -> None:
-    """Values of a Gaussian beside exp(−‖x − y‖²/2ℓ²) in long doubles; the error of the exponent is that of ‖x − y‖²."""
+    """Values of a Gaussian and eigenvalues of its centred Gram matrix beside long doubles.
+
+    The error of a value is at most γ/ρ (:mod:`preimage.kernels.geometry`). By Weyl's inequality eigenvalues move by at
+    most the norm of the errors of the Gram matrix, n times as much, and by those of LAPACK, about n·eps of the largest.
+    """
     rows = X.astype(np.longdouble)
     distances = np.sqrt(np.square(rows[:, None] - rows[None]).sum(axis=2))
     length = float(np.median(distances)) or 1.0
     exact = np.exp(-np.square(distances / np.longdouble(length)) / 2)
+    eps, n = float(np.finfo(X.dtype).eps), len(X)
+    bound = (X.shape[1] + 8) * eps ** (2 / 3)
     found = kernels.Gaussian(length)(X, X)
-    bound = 32 * X.shape[1] * np.finfo(X.dtype).eps
-    tally.check(bool(np.abs(found - exact).max() <= bound), "beyond its bound", told)
+    tally.check(bool(np.abs(found - exact).max() <= bound), "value beyond its bound", told)
     tally.check(float(found.max()) <= 1, "above k(0)", told)
+    model = KernelPCA(2, kernel=kernels.Gaussian(length), solver="dense").fit(X)
+    centred = exact - exact.mean(axis=0) - exact.mean(axis=1)[:, None] + exact.mean()
+    largest = np.linalg.eigvalsh(centred.astype(float))[::-1][: model.n_components_]
+    off = np.abs(model.eigenvalues_ - largest).max()
+    tally.check(bool(off <= n * bound + 4 * n * eps * largest[0]), "eigenvalue beyond its bound", told)

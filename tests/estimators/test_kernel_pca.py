@@ -453,7 +453,7 @@ BAD_DATA = {
     "huge": (
         1e200 * rows(20, 3),
         ValueError,
-        "the distances between the rows overflow: bring the columns to a smaller",
+        "their squares overflow: bring the columns to a smaller scale",
     ),
     "nothing": (None, ValueError, "Expected 2D array"),
 }

@@ -181,12 +181,17 @@ TABLES = {
     ),
     "counting_row.csv": Table(
         text("1,2,3\n4.5,5.5,6.5\n"),
-        [["1", "2", "3"], ["4.5", "5.5", "6.5"]],
-        "line [(]1, 2, 3, …[)] is taken for names",
+        [["1.0", "2.0", "3.0"], ["4.5", "5.5", "6.5"]],
+        "line [(]1, 2, 3, …[)] is read as numbers",
         width=3,
     ),
-    "counting_row_read.csv": Table(
-        text("1,2,3\n4.5,5.5,6.5\n"), [["1.0", "2.0", "3.0"], ["4.5", "5.5", "6.5"]], options=("--no-header",), width=3
+    "counting_names.csv": Table(
+        text("1,2,3\n4.5,5.5,6.5\n"), [["1", "2", "3"], ["4.5", "5.5", "6.5"]], options=("--header",), width=3
+    ),
+    "counting_index.csv": Table(
+        text(",0,1\n5,4.5,5.5\n6,2.5,3.5\n"),
+        [["", "0", "1"], ["5", "4.5", "5.5"], ["6", "2.5", "3.5"]],
+        "column 1 [(]an index[)]",
     ),
     "whole.csv": Table(text("a,b\n1,2\n3,4\n"), [["a", "b"], ["1", "2"], ["3", "4"]]),
     "wavelengths.csv": Table(

@@ -109,8 +109,10 @@ def _folders() -> Iterator[Path]:
 
 
 def _read(path: Path, names: Iterable[str]) -> dict[str, Array]:
+    from preimage.io import bounds  # slow to import
+
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+        with bounds.opened(path) as bounded, bounded.archive(), np.load(bounded.stream, allow_pickle=False) as file:
             return {name: file[name] for name in names if name in file.files}
     except Exception as error:  # a damaged file may fail in zipfile, in zlib or in the parser of array headers
         raise ValueError(f"{path} cannot be read as an npz file of plain arrays ({error}).") from error

@@ -22,6 +22,7 @@ from preimage.eigen.base import column_signs
 from preimage.exceptions import PoorApproximationWarning, warn
 from preimage.features import FourierMap, Moments, NystromMap
 from preimage.gram import tiles
+from preimage.gram.operators import refuse_overflow
 
 SAMPLE = 2000  # rows kept for methods that learn from examples
 ENOUGH = 1000  # of them for diagnostics
@@ -118,6 +119,7 @@ class _Missed:
 def _warn_if_poor(values: Array, residuals: Array, missed: _Missed, m: int) -> None:
     """Name a number of landmarks that is enough if squared residuals fall by at least its power −2/3."""
     ratio = np.square(residuals / values)
+    refuse_overflow(float(ratio.sum()))
     worst = int(np.argmax(ratio))
     if ratio[worst] <= POOR:
         return

@@ -5,7 +5,6 @@ Only sizes are read here; the workers read the rows, so that they must see the s
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ import numpy as np
 
 from preimage.distributed import cluster
 from preimage.exceptions import DataFileError
+from preimage.gram.memory import free_memory
 from preimage.io.base import note
+from preimage.io.bounds import parsed
 from preimage.io.parquet import ParquetTable
 
 CHUNK = 32 * 2**20  # bytes of a chunk, where the store has none of its own
@@ -83,13 +84,24 @@ def open_store(path: Path) -> tuple[Any, tuple[str, ...] | None]:
             ".parquet files."
         )
     try:
-        return reader(path)
+        found = reader(path)
+        _refuse_large_chunks(found[0], path)
+        return found
     except DataFileError:
         raise
     except ImportError as error:
         raise DataFileError(f"{path} needs {error.name}: install it by `pip install preimage[stores]`.") from error
     except Exception as error:  # each library fails in its own ways on what it cannot read
         raise DataFileError(f"{path} is empty, damaged, or not what its ending says.") from error
+
+
+def _refuse_large_chunks(array, path: Path) -> None:
+    """Refuse chunks that no memory holds; a small store can claim any."""
+    largest = max(array.chunks[0], default=0) * array.shape[1] * array.dtype.itemsize
+    if largest > free_memory() / 2:
+        raise DataFileError(
+            f"{path} has chunks of {largest / 2**30:.1f} GiB, too much for the memory: use smaller ones."
+        )
 
 
 def in_order(lazy) -> Iterator[np.ndarray]:
@@ -143,7 +155,7 @@ def _refuse_foreign_rows(path: Path, file: Any, key: str) -> None:
 def _refuse_pickle(path: Path) -> None:
     """Refuse a store that is encoded by pickle, which would run what it holds."""
     for name in ("zarr.json", ".zarray"):
-        if (path / name).is_file() and "pickle" in _codecs(json.loads((path / name).read_text("utf-8"))):
+        if (path / name).is_file() and "pickle" in _codecs(parsed((path / name).read_bytes())):
             raise DataFileError(f"{path} is encoded by pickle, which can run code: save it with another codec.")
 
 

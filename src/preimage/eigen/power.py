@@ -19,7 +19,7 @@ class PowerDeflation:
 
     Slow where eigenvalues are close; a cross-check of the other solvers, with which it shares no code. A dominant
     eigenvalue that is negative is deflated too, but left out of the result. ``max_iter`` bounds the products for one
-    vector.
+    vector, and k + 2 times as many those for k of them.
 
     See Also
     --------
@@ -48,8 +48,8 @@ class PowerDeflation:
             value, vector, taken = self._dominant(operator, found, rng)
             steps += taken
             found.append((value, vector))
-            if sum(value > 0 for value, _ in found) >= k:
-                break
+            if sum(value > 0 for value, _ in found) >= k or steps >= (k + 2) * self.max_iter:
+                break  # enough, or round-off alone is left
         kept = sorted(found, key=lambda pair: -pair[0])[:k]
         values = np.array([value for value, _ in kept], operator.dtype)
         vectors = np.stack([vector for _, vector in kept], axis=1)

@@ -119,12 +119,25 @@ def read_rows(estimator: Any, X: RowsLike, **options: Any):
     """Rows of floats by scikit-learn's ``validate_data``; the error for missing values says how to fill them."""
     X = as_numpy(X) if is_tensor(X) else X
     try:
-        return validate_data(estimator, X, dtype=FLOATS, **options)
+        found = validate_data(estimator, X, dtype=FLOATS, **options)
+        _check_squares(estimator, found)
+        return found
     except ValueError as error:
         if "contains NaN" not in str(error):
             raise
         fitting = options.get("reset", True)
         raise ValueError(f"Input X contains NaN. {_what_fills_gaps(estimator, fitting)}") from None
+
+
+def _check_squares(estimator: Any, X: RowsLike) -> None:
+    """Refuse rows whose squares overflow when they are summed; the values of a kernel matrix may."""
+    if not X.size or get_tags(estimator).input_tags.pairwise:
+        return
+    size, reach = np.nanmax(np.abs([X.max(), X.min()])), np.sqrt(np.finfo(X.dtype).max / X.size)
+    if size > reach:
+        raise ValueError(
+            f"the numbers of X reach {size:.3g}, and their squares overflow: bring the columns to a smaller scale."
+        )
 
 
 def _what_fills_gaps(estimator: Any, fitting: bool) -> str:
@@ -159,14 +172,40 @@ def check_flags(estimator: Any, *names: str) -> None:
 
 
 def keeps_n_jobs(method: Callable) -> Callable:
-    """A method that uses no more threads than the estimator's ``n_jobs``."""
+    """A method of finite answers that uses no more threads than the estimator's ``n_jobs``."""
+    return finite_answers(_limited(method))
 
+
+def _limited(method: Callable) -> Callable:
     @wraps(method)
     def limited(self, *args, **options):
         with threads.limited(self.n_jobs):
             return method(self, *args, **options)
 
     return limited
+
+
+def finite_answers(method: Callable) -> Callable:
+    """A method whose answer is finite, or refused in a sentence; numpy does not warn of what overflows on the way."""
+
+    @wraps(method)
+    def answered(self, *args, **options):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite_answer(self, method.__name__, method(self, *args, **options))
+
+    return answered
+
+
+def finite_answer(estimator: Any, name: str, found: Any) -> Any:
+    """An answer, unless it holds numbers that are not finite; a memmap was checked while it was written."""
+    if isinstance(found, np.memmap) or not isinstance(found, np.ndarray) or found.dtype.kind != "f":
+        return found
+    if np.isfinite(found).all():
+        return found
+    raise ValueError(
+        f"{type(estimator).__name__}.{name} overflows for these rows: bring their columns to the scale of the rows of "
+        "the fit."
+    )
 
 
 def is_dask(X: Any) -> bool:
@@ -181,7 +220,7 @@ def distributed() -> Any:
 
 def also_distributed(method: Callable) -> Callable:
     """A method that keeps to the estimator's ``n_jobs``, takes tensors, and is run for a Dask array on its cluster."""
-    here = keeps_n_jobs(method)
+    here = finite_answers(_limited(method))
     here = here if method.__name__ == "fit" else also_tensors(here)  # a fit converts tensors to numpy's arrays
     return _handed_over(here, is_dask, "preimage.distributed", "call")
 
@@ -237,10 +276,11 @@ def remember_width(estimator: Any, n_columns: int) -> None:
 
 @contextmanager
 def unchanged_on_failure(estimator: Any) -> Iterator[None]:
-    """The estimator stays as it was if what happens inside fails or is interrupted."""
+    """The estimator stays as it was if the fit inside fails or is interrupted; numpy does not warn of overflow."""
     before = dict(vars(estimator))
     try:
-        yield
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except BaseException:
         vars(estimator).clear()
         vars(estimator).update(before)

@@ -82,6 +82,7 @@ class Decoder(Persistent, conventions.NestedParameters):
         return self
 
     @conventions.also_tensors
+    @conventions.finite_answers
     def predict(self, Z):
         """The rows that the codes Z stand for, as a dense array."""
         Z = self._codes(Z)

@@ -130,16 +130,19 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         self.n_components_ = len(self.eigenvalues_)
 
     @conventions.also_tensors
+    @conventions.finite_answers
     def transform(self, X: RowsLike):
         """Codes of the rows: the components of their features."""
         return self._by_rows(self._rows(X), lambda X: self.map_.codes(X))
 
     @conventions.also_tensors
+    @conventions.finite_answers
     def denoise(self, X: RowsLike):
         """The rows filtered: the three steps undone with the bypass of the rows themselves."""
         return self._by_rows(self._rows(X), lambda X: self.map_.filter(X))
 
     @conventions.also_tensors
+    @conventions.finite_answers
     def inverse_transform(self, X: RowsLike):
         """Points for rows X of codes, with no input to take a bypass from."""
         check_is_fitted(self)

@@ -201,7 +201,7 @@ class KernelPCA(
             return model.codes(rows)
         some_rows = tiles.slices(rows.shape[0], chunks.rows_at_once(rows.shape[1]))
         blocks = rows if streamed else (rows[some] for some in some_rows)
-        codes = (model.codes(block) for block in blocks)
+        codes = (conventions.finite_answer(self, "transform", model.codes(block)) for block in blocks)
         shape = rows.shape[0], model.n_components
         return (
             chunks.joined(codes, shape, model.dtype)

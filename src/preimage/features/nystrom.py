@@ -14,7 +14,7 @@ import scipy.linalg
 from preimage._typing import Rows
 from preimage.features.landmarks import RPCholesky
 from preimage.gram import threads, tiles
-from preimage.gram.operators import inverse_root
+from preimage.gram.operators import inverse_root, refuse_overflow
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
 
@@ -99,6 +99,7 @@ class NystromMap:
     def on(cls, kernel: Kernel, landmarks: Rows) -> NystromMap:
         """The map on given landmarks; directions of round-off are dropped."""
         gram = tiles.gram(kernel, landmarks).astype(float, copy=False)
+        refuse_overflow(float(gram.sum()))
         eps = np.finfo(tiles.value_dtype(landmarks, landmarks)).eps
         with threads.single_threaded_blas():  # threads that wait for a busy core cost more than they gain
             root = _triangular_root(gram, max(WELL_CONDITIONED, len(gram) * eps))

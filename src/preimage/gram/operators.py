@@ -229,7 +229,7 @@ def centred(operator: Symmetric, trace: float, center: bool) -> tuple[Symmetric,
     n = operator.shape[0]
     row_means = operator.row_means()
     statistics = GramStatistics(row_means, float(row_means.mean(dtype=float)), trace, 1 / n)
-    _refuse_overflow(statistics.total_variance)
+    refuse_overflow(statistics.total_variance)
     if not center:
         return operator, GramStatistics(np.zeros_like(row_means), 0.0, trace, 0.0)
     return (CentredStored if isinstance(operator, Stored) else Centred)(operator), statistics
@@ -283,7 +283,8 @@ def choose_storage(storage: str, n: int, dtype: DTypeLike, *, square: bool = Fal
     return "memory" if needed <= free_memory() / 2 else "recompute"
 
 
-def _refuse_overflow(value: float) -> None:
+def refuse_overflow(value: float) -> None:
+    """Refuse a kernel matrix by a sum over it that is not finite."""
     if not np.isfinite(value):
         raise ValueError(
             "the kernel matrix has values that are infinite or not numbers: bring the columns to a smaller scale "

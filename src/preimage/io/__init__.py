@@ -19,6 +19,7 @@ from preimage.exceptions import DataFileError
 from preimage.io import delimited
 from preimage.io.atomic import followed, written
 from preimage.io.base import Data, Form, Reading
+from preimage.io.bounds import check_path
 
 __all__ = ["Data", "Form", "Reading", "read", "writing"]
 
@@ -90,12 +91,7 @@ def read(path: str | os.PathLike[str], reading: Reading | None = None) -> Data:
     if os.fspath(path) == STANDARD:
         return delimited.read_standard_input(reading)
     path = Path(path)
-    if not path.exists():
-        raise DataFileError(f"{path} does not exist.")
-    if not os.access(path, os.R_OK):
-        raise DataFileError(f"{path} may not be read: you have no permission to.")
-    if not path.is_dir() and not path.is_file():
-        raise DataFileError(f"{path} is a device or a pipe, and no file; - reads CSV from standard input.")
+    check_path(path)
     name = "images" if path.is_dir() else _format(path)
     if name not in TABLES and not reading.is_plain:
         raise DataFileError(f"{path} is no table: columns, delimiters and the like cannot be named for it.")

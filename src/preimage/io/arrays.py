@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.gram.operators import free_memory
+from preimage.io import bounds
 from preimage.io.base import Data, Form, Reading, floating_block, note
 from preimage.io.pixels import grey_levels
 
@@ -73,23 +72,14 @@ def _load(path: Path) -> np.ndarray:
 
 def _load_npz(path: Path) -> tuple[np.ndarray, str]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with bounds.opened(path) as file, file.archive() as archive:
             key = _chosen(path, [name.removesuffix(".npy") for name in archive.namelist()])
-            _refuse_bomb(path, archive.getinfo(f"{key}.npy").file_size)
-        with np.load(path, allow_pickle=False) as found:
-            return found[key], key
+            with archive.open(f"{key}.npy") as member:
+                return np.lib.format.read_array(member, allow_pickle=False), key
     except DataFileError:
         raise
     except Exception as error:  # as above, and whatever a damaged or encrypted archive may raise
         raise DataFileError(f"{path} is empty, damaged, or no .npz file of numbers.") from error
-
-
-def _refuse_bomb(path: Path, size: int) -> None:
-    """Refuse an array that unfolds to more memory than there is."""
-    if size > free_memory() / 2:
-        raise DataFileError(
-            f"{path} holds an array of {size / 2**30:.1f} GiB, too much for the memory: write it as .npy."
-        )
 
 
 def _chosen(path: Path, names: list[str]) -> Any:

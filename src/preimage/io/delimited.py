@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.io import arrow_text, dialect, records, tables
+from preimage.io import arrow_text, bounds, dialect, records, tables
 from preimage.io.base import LARGE, Data, Form, Reading
 from preimage.io.columns import Columns, Pieces, all_columns, plain_values
 from preimage.io.spreadsheets import harmless
@@ -25,7 +25,7 @@ ARROW = 2**20  # bytes from which pyarrow reads a text, where it is installed
 
 def read(path: Path, reading: Reading) -> Data:
     """Rows of a text file; a large one is read anew at every walk."""
-    return _read(str(path), lambda: path.open("rb"), path.stat().st_size, reading)
+    return _read(str(path), lambda: bounds.stream(path, timed=False, lines=True), path.stat().st_size, reading)
 
 
 def read_standard_input(reading: Reading) -> Data:

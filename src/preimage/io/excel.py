@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.io import records, tables
+from preimage.io import bounds, records, tables
 from preimage.io.base import Data, Form, Reading, needed, note
 from preimage.io.columns import all_columns, plain_values
 
+CELL = 8  # bytes of an empty cell
 OTHERWISE = ", or save the sheet as CSV"
 
 
@@ -21,13 +22,15 @@ def read(path: Path, reading: Reading) -> Data:
     """Rows of the first sheet; cells that are no numbers are carried along."""
     excel = needed("openpyxl", str(path), OTHERWISE)
     try:
-        book = excel.load_workbook(path, read_only=True, data_only=True)
-        sheets = {sheet.title: _cells(sheet) for sheet in book.worksheets}
+        with bounds.opened(path) as file:
+            file.archive()
+            book = excel.load_workbook(file.stream, read_only=True, data_only=True)
+            sheets = {sheet.title: _cells(sheet, file) for sheet in book.worksheets}
+            book.close()
+    except DataFileError:
+        raise
     except Exception as error:  # a damaged file can make its reader fail in any way
         raise DataFileError(f"{path} is empty, damaged, or no .xlsx file.") from error
-    finally:
-        if "book" in locals():
-            book.close()
     filled = {title: cells for title, cells in sheets.items() if cells}
     if not filled:
         raise DataFileError(f"{path} is empty.")
@@ -55,9 +58,13 @@ def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
     book.save(path)
 
 
-def _cells(sheet: Any) -> list[records.Line]:
+def _cells(sheet: Any, file: bounds.BoundedFile) -> list[records.Line]:
     """The rows of a sheet without the empty ones around the table, and as wide as the widest."""
-    rows = [(number, list(row)) for number, row in enumerate(sheet.iter_rows(values_only=True), 1)]
+    rows, count = list[tuple[int, list[Any]]](), 0
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        count += len(row)
+        file.allow(CELL * count)  # a single cell far down or right stands for all before it
+        rows.append((number, list(row)))
     filled = [number for number, row in rows if any(cell is not None for cell in row)]
     if not filled:
         return []

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.io import base, records, tables
+from preimage.io import base, bounds, records, tables
 from preimage.io.base import Data, Form, Reading, needed
 from preimage.io.chunks import rows_at_once
 from preimage.io.columns import Pieces, all_columns
+
+RUN = 100_000  # numbers that a byte of a table may stand for: columns that repeat one value are packed well
 
 
 def read(path: Path, reading: Reading) -> Data:
@@ -74,9 +76,14 @@ class ParquetTable:
         self.name, self._path = str(path), path
         self._arrow, self._parquet = needed("pyarrow", str(path)), needed("pyarrow.parquet", str(path))
         try:
-            with self._parquet.ParquetFile(path) as file:
-                schema, found = file.schema_arrow, file.metadata
-                self.group_sizes = [found.row_group(number).num_rows for number in range(found.num_row_groups)]
+            with bounds.opened(path) as file, self._parquet.ParquetFile(file.stream) as table:
+                schema, found = table.schema_arrow, table.metadata
+                groups = [found.row_group(number) for number in range(found.num_row_groups)]
+                file.allow(sum(group.total_byte_size for group in groups))
+                self.group_sizes = [group.num_rows for group in groups]
+                file.allow(found.num_rows * len(schema), RUN)
+        except DataFileError:
+            raise
         except Exception as error:  # arrow's own errors, and others for damaged files
             raise DataFileError(f"{path} is empty, damaged, or no parquet file.") from error
         self.names: tuple[str, ...] | None = tuple(schema.names)
@@ -111,8 +118,10 @@ class ParquetTable:
 
     def _batches(self, **options: Any) -> Iterator[Any]:
         try:
-            with self._parquet.ParquetFile(self._path) as file:
-                yield from file.iter_batches(batch_size=rows_at_once(len(self.kinds)), **options)
+            with bounds.opened(self._path, timed=False) as file, self._parquet.ParquetFile(file.stream) as table:
+                yield from table.iter_batches(batch_size=rows_at_once(len(self.kinds)), **options)
+        except DataFileError:
+            raise
         except (self._arrow.ArrowException, OSError, ValueError) as error:
             raise DataFileError(f"{self.name} is damaged.") from error
 

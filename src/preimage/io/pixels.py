@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from preimage.exceptions import DataFileError
+from preimage.io import bounds
 from preimage.io.base import Pixels, needed
+from preimage.io.bounds import BoundedFile
 
 TIFF = (".tif", ".tiff")
 LEVELS = {"uint8": 255, "uint16": 65535}  # types of grey levels, with white; other types hold numbers as they are
 MODES = {"L": "uint8", "RGB": "uint8", "I;16": "uint16", "I;16B": "uint16", "I": "int32", "F": "float32"}
+BYTES = {"I;16": 2, "I;16B": 2, "I": 4, "F": 4}  # of a pixel; one for each channel in all other modes
 LOSSY = {"quality": 95, "subsampling": 0}  # of a JPEG
 TRANSPARENT = (".png", *TIFF)
 ORIENTATION, BITS, SAMPLE_FORMAT = 274, 258, 339  # tags of TIFF and EXIF
@@ -109,11 +113,12 @@ def load_image(file: Path) -> DecodedImage:
     """The pixels of an image file."""
     image = needed("PIL.Image", str(file))
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # what Pillow says of damage besides
         warnings.simplefilter("error", image.DecompressionBombWarning)  # which Pillow gives when it opens a file
         try:
-            with image.open(file) as opened:
+            with bounds.opened(file) as bounded, image.open(bounded.stream) as opened:
                 if not _is_beyond_pillow(opened):
-                    return _by_pillow(opened, file)
+                    return _by_pillow(opened, file, bounded)
         except DataFileError:
             raise
         except (image.DecompressionBombError, image.DecompressionBombWarning) as error:
@@ -132,9 +137,11 @@ def _is_beyond_pillow(opened: Any) -> bool:
     return (len(bits) > 1 and max(bits) > 8) or (max(bits) > 16 and UNSIGNED in signs)
 
 
-def _by_pillow(opened: Any, file: Path) -> DecodedImage:
-    _refuse_deep_colour(opened, file)
+def _by_pillow(opened: Any, file: Path, bounded: BoundedFile) -> DecodedImage:
+    _refuse_deep_colour(opened, bounded)
     count = getattr(opened, "n_frames", 1) if opened.format == "TIFF" else 1
+    bounded.allow_entries(count)
+    bounded.allow(count * opened.width * opened.height * BYTES.get(opened.mode, len(opened.getbands())))
     if count == 1:
         opened.load()
         return _one(opened, file)
@@ -180,9 +187,14 @@ def _plain(image: Any, file: Path) -> Any:
 
 def _by_tifffile(file: Path) -> DecodedImage:
     tifffile = needed("tifffile", str(file))
+    logging.getLogger("tifffile").addHandler(logging.NullHandler())  # it would print every damaged tag
     try:
-        with tifffile.TiffFile(file) as opened:
+        with bounds.opened(file) as bounded, tifffile.TiffFile(bounded.stream) as opened:
+            bounded.allow_entries(len(opened.pages))
+            bounded.allow(sum(page.nbytes for page in opened.pages))
             pages = [_channels_last(page.asarray(), page.axes) for page in opened.pages]
+    except DataFileError:
+        raise
     except Exception as error:  # a damaged image can make its decoder fail in any way
         raise DataFileError(f"{file} is empty, damaged, or no image.") from error
     if not pages:
@@ -206,9 +218,12 @@ def _needs_tifffile(dtype: str, colour: bool) -> bool:
     return colour if dtype in MODES.values() and dtype != "uint8" else dtype not in MODES.values()
 
 
-def _refuse_deep_colour(image: Any, file: Path) -> None:
+def _refuse_deep_colour(image: Any, file: BoundedFile) -> None:
     """Pillow would silently halve the depth of a colour PNG of 16 bits."""
     if image.format == "PNG" and image.mode in ("RGB", "RGBA"):
-        with file.open("rb") as stream:
-            if stream.read(25)[24] == 16:
-                raise DataFileError(f"{file} is in colour of 16 bits, of which only 8 could be kept: save it as .tif.")
+        place = file.stream.tell()
+        file.stream.seek(24)
+        depth = file.stream.read(1)[0]
+        file.stream.seek(place)
+        if depth == 16:
+            raise DataFileError(f"{file.name} is in colour of 16 bits, of which only 8 could be kept: save it as .tif.")

@@ -134,8 +134,8 @@ class Records:
     def _is_header(self, cells: Sequence[Any], below: list[Sequence[Any]]) -> bool:
         """Whether the first line names the columns.
 
-        It does if a word stands over numbers, unless that looks like a number somebody mistyped, or if it counts the
-        columns, as pandas does.
+        It does if a word stands over numbers, unless that looks like a number somebody mistyped. Numbers are data,
+        unless they count the columns after an empty cell over an index, as pandas writes them.
         """
         values = self._values(cells)
         words = [place for place, value in enumerate(values) if value is None]
@@ -148,18 +148,16 @@ class Records:
         return not all(MISTYPED.fullmatch(_text(cells[place])) for place in over_numbers)
 
     def _counts(self, values: list[Any], cells: Sequence[Any]) -> bool:
-        """Whether the first line counts the columns: 0, 1, 2, … or 1, 2, 3, …, after an empty cell over an index."""
+        """Whether an empty cell stands before numbers that count the columns: 0, 1, 2, … or 1, 2, 3, …"""
         nameless = _text(cells[0]).strip() == ""
         counted = values[1:] if nameless else values
-        for first in (0, 1):
-            if len(counted) > (0 if nameless else 2) and counted == list(range(first, first + len(counted))):
-                if not nameless:
-                    shown = ", ".join(_text(cell) for cell in cells[:3])
-                    note(
-                        f"{self.name}: the first line ({shown}, …) is taken for names of columns; --no-header reads it."
-                    )
-                return True
-        return False
+        counts = any(counted == list(range(first, first + len(counted))) for first in (0, 1))
+        if counts and not nameless and len(counted) > 2:
+            shown = ", ".join(_text(cell) for cell in cells[:3])
+            note(
+                f"{self.name}: the first line ({shown}, …) is read as numbers; --header takes it for names of columns."
+            )
+        return counts and nameless and len(counted) > 0
 
 
 def _is_whole(cell: str) -> bool:

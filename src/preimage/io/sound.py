@@ -13,7 +13,9 @@ import numpy as np
 
 from preimage.exceptions import DataFileError
 from preimage.gram import tiles
+from preimage.io import bounds
 from preimage.io.base import Data, Form, Reading, needed, note
+from preimage.io.bounds import BoundedFile
 from preimage.io.chunks import rows_at_once
 
 STREAMED = b"\xff" * 4  # the length of sound that was written to a pipe
@@ -23,7 +25,8 @@ FLAC = {"int16": "PCM_16", "int24": "PCM_24", "int8": "PCM_S8"}
 def read(path: Path, reading: Reading) -> Data:
     """The samples of all channels."""
     try:
-        samples, rate, sample = _flac(path) if path.suffix.lower() == ".flac" else _wav(path)
+        with bounds.opened(path) as file:
+            samples, rate, sample = _flac(file) if path.suffix.lower() == ".flac" else _wav(file)
     except DataFileError:
         raise
     except Exception as error:  # a damaged header can make its reader fail in any way
@@ -75,37 +78,36 @@ def _write_flac(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
             file.close()
 
 
-def _wav(path: Path) -> tuple[np.ndarray, int, str]:
+def _wav(file: BoundedFile) -> tuple[np.ndarray, int, str]:
     from scipy.io import wavfile
+
+    head = file.stream.read(4096)
+    file.stream.seek(0)
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", wavfile.WavFileWarning)
-        rate, samples = wavfile.read(path)
-    if any("EOF prematurely" in str(warning.message) for warning in told) and b"data" + STREAMED not in _head(path):
-        note(f"{path} ends before its header says: {len(samples)} samples are there.")
-    kind = "int24" if samples.dtype == np.int32 and _bits(path) == 24 else samples.dtype.name
+        rate, samples = wavfile.read(file.stream)
+    if any("EOF prematurely" in str(warning.message) for warning in told) and b"data" + STREAMED not in head:
+        note(f"{file.name} ends before its header says: {len(samples)} samples are there.")
+    kind = "int24" if samples.dtype == np.int32 and _bits(head) == 24 else samples.dtype.name
     return samples, int(rate), kind
 
 
-def _flac(path: Path) -> tuple[np.ndarray, int, str]:
-    soundfile = needed("soundfile", str(path))
+def _flac(bounded: BoundedFile) -> tuple[np.ndarray, int, str]:
+    soundfile = needed("soundfile", bounded.name)
     kinds = {subtype: kind for kind, subtype in FLAC.items()}
-    with soundfile.SoundFile(path) as file:
+    with soundfile.SoundFile(bounded.stream) as file:
+        bounded.allow(4 * file.frames * file.channels)
         values = file.read(dtype="float32", always_2d=True)  # holds 24 bits
         if len(values) < file.frames:
-            note(f"{path} ends before its header says: {len(values)} samples are there.")
+            note(f"{bounded.name} ends before its header says: {len(values)} samples are there.")
         return values, int(file.samplerate), kinds[file.subtype]
 
 
-def _bits(path: Path) -> int:
+def _bits(head: bytes) -> int:
     """Bits per sample, by the header, which follows the name of its chunk."""
-    found = re.search(rb"fmt (.{4})(.{16})", _head(path), re.DOTALL)
+    found = re.search(rb"fmt (.{4})(.{16})", head, re.DOTALL)
     return struct.unpack("<HHIIHH", found.group(2))[-1] if found else 0
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(4096)
 
 
 def _write_24_bits(path: Path, blocks: Iterable[np.ndarray], rate: int) -> None:

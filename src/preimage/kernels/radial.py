@@ -11,10 +11,22 @@ from math import log, sqrt
 
 import numpy as np
 
-from preimage._typing import Array, Generator
+from preimage._typing import Array, Generator, Rows
 from preimage.kernels.base import Radial, number, positive
 
-SMALLEST, LARGEST = 1e-153, 1e153  # length scales whose squares are finite and not 0, also in profiles
+MARGIN = 10  # of length scales whose squares are finite and not 0, also in profiles
+PRECISIONS = {np.dtype(np.float32): "single", np.dtype(np.float64): "double"}
+
+
+def check_square(length_scale: float, dtype: np.dtype) -> None:
+    """Refuse a length scale ℓ for which ℓ² overflows or underflows in the precision of the rows."""
+    limits = np.finfo(dtype if dtype.kind == "f" else float)
+    low, high = MARGIN * sqrt(limits.tiny), sqrt(limits.max) / MARGIN
+    if not low <= length_scale <= high:
+        raise ValueError(
+            f"a length_scale of {length_scale:.3g} has no square in {PRECISIONS.get(limits.dtype, limits.dtype)} "
+            f"precision: bring the columns to a scale at which it lies between {low:.0e} and {high:.0e}."
+        )
 
 
 def _clip(value: Array, power: float = 1.0) -> Array:
@@ -30,11 +42,11 @@ class _LengthScaled(Radial):
     def __post_init__(self) -> None:
         if self.length_scale is not None and not isinstance(self.length_scale, str):
             positive("length_scale", self.length_scale)
-            if not SMALLEST <= float(self.length_scale) <= LARGEST:
-                raise ValueError(
-                    f"a length_scale of {self.length_scale:.3g} has no square in double precision: bring the columns "
-                    f"to a scale at which it lies between {SMALLEST:g} and {LARGEST:g}."
-                )
+            check_square(float(self.length_scale), np.dtype(float))
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        check_square(self._scale, np.result_type(X, Y))
+        return super().__call__(X, Y)
 
     @property
     def _scale(self) -> float:

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from preimage._typing import Rows
 from preimage.kernels import Kernel
 from preimage.kernels.geometry import squared_distances, squared_norms
+from preimage.kernels.radial import check_square
 
 __all__ = ["length_scale"]
 
@@ -96,14 +97,16 @@ def length_scale(X: Rows, rule: str | None = None) -> float:
 def resolve(kernel: Kernel, X: Rows) -> Kernel:
     """The kernel with every rule replaced by its number for X, and every ``gamma`` of None by 1/d.
 
-    A kernel that is not a dataclass is returned unchanged.
+    A kernel that is not a dataclass is returned unchanged. A length scale without a square in the precision of X is
+    refused.
     """
     changes: dict[str, Any] = {}
     for name, value in _settings(kernel).items():
         if isinstance(value, Kernel):
             changes[name] = resolve(value, X)
-        elif _is_rule(name, value):
-            changes[name] = length_scale(X, value)
+        elif name == "length_scale":
+            changes[name] = length_scale(X, value) if _is_rule(name, value) else value
+            check_square(float(changes[name]), X.dtype)
         elif name == "gamma" and value is None:
             changes[name] = 1 / X.shape[1]
     return replace(kernel, **changes) if changes else kernel  # type: ignore[type-var]

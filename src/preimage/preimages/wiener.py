@@ -164,7 +164,7 @@ class _WienerMap:
         if starts is None:
             return self._decoder(targets)
         correction = 0.0 if self.correction is None else self.correction.values(targets.codes)
-        return closed_form(targets, self.answers(starts, correction))
+        return closed_form(targets, self.answers(starts, correction).astype(starts.dtype, copy=False))
 
     def answers(self, rows: Any, correction: Any) -> Any:
         """The filtered and corrected rows: arrays, or symbols to export."""

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from preimage import __version__
-from preimage.exceptions import ModelFileError
+from preimage.exceptions import DataFileError, ModelFileError
+from preimage.io import bounds
 from preimage.io.atomic import written
 from preimage.io.models import archive
 from preimage.io.models.tree import TreeReader, TreeWords, TreeWriter, is_plain
@@ -125,18 +126,20 @@ def describe(path: str | os.PathLike[str]) -> Summary:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[archive.Archive, dict]]:
     """A model file and its header in the present format; whatever goes wrong with either is a ModelFileError."""
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise ModelFileError(f"{os.fspath(path)} cannot be loaded: it is a device or a pipe, and no file.")
-    with open(path, "rb") as stream:
-        try:
-            with archive.open_archive(stream) as found:
-                yield found, _upgraded(found.header)
-        except ModelFileError as error:
-            raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from error
-        except Exception as error:  # damage can make any step of reading fail in any way
-            raise ModelFileError(
-                f"{os.fspath(path)} cannot be loaded: it is damaged, or no model file ({type(error).__name__})."
-            ) from error
+    os.stat(path)  # that a file is not there is an ordinary error, as that it is a folder
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{os.fspath(path)} is a folder, and no model file.")
+    try:
+        with bounds.opened(path) as file, archive.open_archive(file) as found:
+            yield found, _upgraded(found.header)
+    except DataFileError as error:
+        raise ModelFileError(f"{error} It cannot be loaded.") from error
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from error
+    except Exception as error:  # damage can make any step of reading fail in any way
+        raise ModelFileError(
+            f"{os.fspath(path)} cannot be loaded: it is damaged, or no model file ({type(error).__name__})."
+        ) from error
 
 
 def _upgraded(header: dict) -> dict:

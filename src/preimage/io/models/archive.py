@@ -8,7 +8,6 @@ is allocated.
 from __future__ import annotations
 
 import json
-import os
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -16,12 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from preimage.exceptions import ModelFileError
 from preimage.gram.memory import free_memory
+from preimage.io.bounds import BoundedFile, parsed
 
 HEADER = "header.json"
 LONGEST_HEADER = 16 * 2**20  # bytes
@@ -77,10 +77,10 @@ class Archive:
 
 
 @contextmanager
-def open_archive(stream: IO[bytes]) -> Iterator[Archive]:
+def open_archive(bounded: BoundedFile) -> Iterator[Archive]:
     """The archive in an open file, with its directory and header checked."""
-    with zipfile.ZipFile(stream) as file:
-        _check_directory(file, os.fstat(stream.fileno()).st_size)
+    with bounded.archive() as file:
+        _check_directory(file, bounded.size)
         header = _header(file)
         shapes = [_shape(entry) for entry in header["arrays"]]
         expected = {HEADER, *(f"{number}.npy" for number in range(len(shapes)))}
@@ -108,7 +108,7 @@ def _header(file: zipfile.ZipFile) -> dict[str, Any]:
         raise ModelFileError("it is no model file of this library.")
     if file.getinfo(HEADER).file_size > LONGEST_HEADER:
         raise ModelFileError("its header is too long.")
-    header = json.loads(file.read(HEADER).decode("utf-8"), parse_constant=_refuse_constant)
+    header = parsed(file.read(HEADER).decode("utf-8"), parse_constant=_refuse_constant)
     if not isinstance(header, dict):
         raise ModelFileError("its header is not the header of a model.")
     return header

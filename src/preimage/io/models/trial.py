@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from itertools import count
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import get_tags
 
 from preimage.exceptions import ModelFileError, PreimageWarning, silenced
 
-WIDEST = 10**7  # columns of rows that leave no trace in a model's arrays
-METHODS = ("transform", "predict")
+WIDEST = 10**6  # columns of rows that leave no trace in a model's arrays
+METHODS = ("transform", "predict", "score_samples", "denoise")
+SLOW = ("denoise",)  # of a kernel PCA, which would search pre-images
 
 
 def check_usable(model: Any, arrays: Sequence[np.ndarray]) -> None:
-    """Refuse a fitted model with matrices that are not finite, sizes beyond its arrays, or no answer to a row."""
+    """Refuse a fitted model with matrices that are not finite, sizes beyond its arrays, or no answer to rows."""
     if not hasattr(model, "n_features_in_"):
         return
     tags = get_tags(model).input_tags
@@ -27,6 +30,7 @@ def check_usable(model: Any, arrays: Sequence[np.ndarray]) -> None:
     _check_size(model, "n_features_in_", max(largest, WIDEST))
     _check_size(model, "n_components_", largest)
     if not tags.pairwise:  # rows of a kernel matrix may need their own values beside them
+        _check_parts(model)
         _try(model, arrays)
 
 
@@ -36,23 +40,52 @@ def _check_size(model: Any, name: str, largest: int) -> None:
         raise ModelFileError(f"its {name} is {size!r:.40}, which does not go with its arrays.")
 
 
+def _check_parts(model: Any) -> None:
+    """Refuse a kernel PCA with parts that disagree and that only pre-images need: a trial would take too long."""
+    parts, matrices = getattr(model, "decomposition_", None), [getattr(model, "rows_", None)]
+    if parts is not None:
+        matrices = [getattr(parts, "inputs", ()), getattr(parts, "points", ())]
+        shapes = {getattr(getattr(parts, name, None), "shape", ()) for name in ("eigenvalues", "offsets", "residuals")}
+        if [len(shape) for shape in shapes] != [1]:
+            raise ModelFileError("its parts do not fit together: a component lacks its eigenvalue, offset or residual.")
+    if not all(_is_matrix(rows, model.n_features_in_) for rows in matrices if parts is not None or rows is not None):
+        raise ModelFileError("its parts do not fit together: its training rows have not the columns of the model.")
+    seed = getattr(model, "_seed", 0 if parts is None else None)
+    if type(seed) is not int or seed < 0:
+        raise ModelFileError(f"its seed is {seed!r:.40}, and no whole number.")
+
+
+def _is_matrix(rows: Any, width: int) -> bool:
+    """Whether rows are a matrix of numbers of a width, dense or sparse, whose squares can be summed."""
+    values = getattr(rows, "data", None) if sp.issparse(rows) else rows
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or rows.ndim != 2 or rows.shape[1] != width:
+        return False
+    reach = np.sqrt(np.finfo(values.dtype).max / max(values.size, 1))
+    return rows.shape[0] > 0 and float(np.nanmax(np.abs(values), initial=0)) <= reach
+
+
 def _try(model: Any, arrays: Sequence[np.ndarray]) -> None:
-    """Ask a copy for its answer to one row."""
+    """Ask a copy for its answers to rows."""
     model = copy(model)
-    vars(model).pop("feature_names_in_", None)  # scikit-learn would warn about a row without names
-    row = _row(model.n_features_in_, arrays)
+    vars(model).pop("feature_names_in_", None)  # scikit-learn would warn about rows without names
+    rows = _rows(model.n_features_in_, arrays)
+    names = [
+        name for name in METHODS if hasattr(model, name) and not (name in SLOW and hasattr(model, "decomposition_"))
+    ]
     try:
         with silenced(PreimageWarning), np.errstate(all="ignore"):
-            answers = [np.asarray(getattr(model, name)(row)) for name in METHODS if hasattr(model, name)]
+            answers = [np.asarray(getattr(model, name)(rows)) for name in names]
     except Exception as error:  # parts that do not fit together can fail in any way
         raise ModelFileError(f"its parts do not fit together ({type(error).__name__}).") from error
     if not all(np.isfinite(answer).all() for answer in answers if answer.dtype.kind == "f"):
         raise ModelFileError("its answers are not finite.")
 
 
-def _row(width: int, arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """A row that the model was fitted on, if it holds any."""
+def _rows(width: int, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Rows that the model was fitted on, if it holds any; of a number that none of its arrays has along an axis."""
+    sizes = {size for array in arrays for size in array.shape}
+    number = next(number for number in count(2) if number not in sizes)
     for array in arrays:
         if array.ndim == 2 and array.shape[1] == width and len(array) and array.dtype.kind == "f":
-            return array[:1]
-    return np.full((1, width), 0.5)
+            return np.resize(array[:number], (number, width))
+    return np.full((number, width), 0.5)

@@ -1,0 +1,29 @@
+"""Keep the figures of campaigns for the docs: python benchmarks/campaign/record.py FILE.json …, then make figures."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from figures import record  # noqa: E402
+
+COLUMNS = ["part", "cases", "refused", "failures", "worst time", "worst memory"]
+
+
+def main() -> None:
+    """Record one table of all files."""
+    found = [figures for name in sys.argv[1:] for figures in json.loads(Path(name).read_text())]
+    record("campaign", "parts", COLUMNS, map(_row, found))
+
+
+def _row(figures: dict) -> list[str]:
+    failed = ", ".join(f"{kind} {number}" for kind, number in figures["failures"].items()) or "none"
+    worst = [f"{figures['seconds']:.2f} s", f"{figures['megabytes']} MB"] if figures["seconds"] else ["", ""]
+    return [figures["name"], f"{figures['cases']:,}", f"{figures['refused']:,}", failed, *worst]
+
+
+if __name__ == "__main__":
+    main()

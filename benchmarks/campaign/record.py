@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from figures import record  # noqa: E402
+from figures import record
 
 COLUMNS = ["part", "cases", "refused", "failures", "worst time", "worst memory"]
 

@@ -11,7 +11,7 @@ NUMERICAL := $(foreach room,kernels gram eigen features decomposition preimages 
 # Extra arguments go through: make test ARGS="-k kernels"
 ARGS ?=
 
-.PHONY: demo test test-slow test-machines test-other lint format bench figures campaign docs dist-check lock clean
+.PHONY: demo test test-slow test-machines test-other lint format bench bench-history figures campaign docs dist-check lock clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -44,7 +44,11 @@ format: $(READY)
 	@$(BIN)/ruff format --quiet .
 
 bench: $(READY)
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
+	@for script in $(filter-out benchmarks/racing.py benchmarks/history.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
+
+# The main ratios to peers as a line of benchmarks/history/ratios.jsonl, and a picture of all lines.
+bench-history: $(READY)
+	@$(BIN)/python benchmarks/history.py $(ARGS)
 
 # README and docs with the figures that the benchmarks recorded (python benchmarks/digits.py --record).
 figures: $(READY)
@@ -73,6 +77,7 @@ lock: $(TOOLS)
 
 $(TOOLS): pyproject.toml
 	@$(PYTHON) -m venv $@
+	@$@/bin/pip install -qq --upgrade 'pip>=25.1'  # which knows groups
 	@$@/bin/pip install -qq --group release
 	@touch $@
 

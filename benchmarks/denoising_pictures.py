@@ -11,12 +11,12 @@ from sklearn.datasets import load_sample_image
 
 from preimage import Denoiser
 from preimage.datasets import load_digits, load_set12
-from preimage.noise import SaltAndPepper
+from preimage.noise import RandomImpulses, SaltAndPepper, SpeckleNoise
 from preimage.statistics import metrics
 
 EFFORTS = ("quick", "standard", "best")
 CHROMA = (("4:4:4", 0), ("4:2:0", 2))
-JPEG_SIGMA, TEXT_SIGMAS = 20 / 255, (10, 20, 30)
+JPEG_SIGMA, TEXT_SIGMAS, IMPULSES = 20 / 255, (10, 20, 30), (0.05, 0.1, 0.2)
 TEXT = (
     "Invoice no. 2026-118, paid.", "1 item: bolts, 6 mm   12.50", "2 item: nuts, M6       3.75",
     "total 1,886.35 EUR; VAT 19 %", "Thank you, see you soon.", "a.b.c, d;e:f  0.1 0.2 0.3",
@@ -137,7 +137,9 @@ def file_cases():
     for quality in (50, 75, 90, 95):
         cases |= {f"JPEG {name}, {quality}": (colour, jpeg(noisy, quality, mode), JPEG_SIGMA) for name, mode in CHROMA}
     cases |= {f"{peak} counts": (grey, eight_bits(rng.poisson(peak * grey) / peak), -peak) for peak in (5, 20, 100)}
-    cases |= {f"salt and pepper {p:g}": (grey, SaltAndPepper(p)(eight_bits(grey), rng), 0) for p in (0.05, 0.1, 0.2)}
+    cases |= {f"salt and pepper {p:g}": (grey, SaltAndPepper(p)(eight_bits(grey), rng), 0) for p in IMPULSES}
+    cases |= {f"impulses {p:g}": (grey, eight_bits(RandomImpulses(p)(grey, 0)), 0) for p in IMPULSES}
+    cases |= {f"speckle {c:g}": (grey, eight_bits(SpeckleNoise(c)(grey, 0)), 0) for c in (0.02, 0.1)}
     for sigma in TEXT_SIGMAS:
         file = eight_bits(text + sigma / 255 * rng.standard_normal(text.shape))
         cases[f"text, σ = {sigma}"] = text, file, sigma / 255

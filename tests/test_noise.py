@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from preimage.noise import CustomNoise, GaussianNoise, Masking, PoissonNoise, SaltAndPepper, as_noise
+from preimage.noise import (
+    CustomNoise,
+    GaussianNoise,
+    Masking,
+    PoissonNoise,
+    RandomImpulses,
+    SaltAndPepper,
+    SpeckleNoise,
+    as_noise,
+)
 
 LAWS = [
     GaussianNoise(0.3),
@@ -15,6 +24,8 @@ LAWS = [
     SaltAndPepper(0.4),
     Masking(0.4),
     PoissonNoise(20.0),
+    RandomImpulses(0.4),
+    SpeckleNoise(0.1, 0.01, clip=(0, 1)),
     CustomNoise(lambda X, rng: X + rng.uniform(size=X.shape)),
 ]
 MANY = (400, 500)
@@ -140,6 +151,17 @@ def test_masking_loses_its_share(p):
     assert within((Y == -7).mean(), p, np.sqrt(p * (1 - p) / Y.size) + 1e-15)
 
 
+@pytest.mark.parametrize("p", [0.0, 0.3, 1.0])
+def test_random_impulses_are_uniform_and_stand_anywhere(p):
+    Y = RandomImpulses(p, low=-1, high=3)(np.full(MANY, 5.0), np.random.default_rng(0))
+    drawn = Y[Y != 5]
+    assert within(drawn.size / Y.size, p, np.sqrt(p * (1 - p) / Y.size) + 1e-15)
+    if drawn.size:
+        assert drawn.min() >= -1 and drawn.max() <= 3
+        assert within(drawn.mean(), 1, 4 / np.sqrt(12 * drawn.size))
+        assert within(drawn.var(), 16 / 12, 16 * np.sqrt(1 / 180 / drawn.size))
+
+
 def test_masking_can_mark_values_as_missing():
     X = np.ones((50, 50))
     missing, zeroed = Masking(0.2, value=np.nan)(X, 0), Masking(0.2)(X, 0)
@@ -245,3 +267,23 @@ def test_a_function_that_returns_something_else_is_refused(function, sentence):
 def test_what_is_no_law_is_refused(law):
     with pytest.raises(TypeError, match=r"such as GaussianNoise\(0.25\)"):
         as_noise(law)
+
+
+# Speckle
+
+
+@pytest.mark.parametrize("x", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize(("c", "b"), [(0.04, 0.0), (0.25, 0.01)])
+def test_speckle_has_a_variance_that_grows_with_the_square(x, c, b):
+    Y, variance = SpeckleNoise(c, b)(np.full(MANY, x), np.random.default_rng(0)), c * x**2 + b
+    assert within(Y.mean(), x, np.sqrt(variance / Y.size) + 1e-15)
+    assert within(Y.var(), variance, variance * np.sqrt(2 / Y.size) + 1e-15)
+
+
+@pytest.mark.parametrize(
+    ("law", "settings"),
+    [(SpeckleNoise, (0,)), (SpeckleNoise, (1, -1)), (RandomImpulses, (2,)), (RandomImpulses, (0, 1, 0))],
+)
+def test_settings_outside_their_range_are_refused(law, settings):
+    with pytest.raises(ValueError, match="must be"):
+        law(*settings)

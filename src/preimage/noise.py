@@ -26,7 +26,9 @@ __all__ = [
     "NoiseLaw",
     "PoissonGaussianNoise",
     "PoissonNoise",
+    "RandomImpulses",
     "SaltAndPepper",
+    "SpeckleNoise",
 ]
 
 Array = NDArray[Any]
@@ -151,7 +153,20 @@ class ColumnNoise(NoiseLaw):
 
 
 @dataclass(frozen=True)
-class SaltAndPepper(NoiseLaw):
+class _Impulses(NoiseLaw):
+    """Values that are lost with probability p, to others from low to high."""
+
+    p: float
+    low: float = 0.0
+    high: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_probability(self.p)
+        _require(_is_range((self.low, self.high)), f"low must be < high, got {self.low!r} and {self.high!r}")
+
+
+@dataclass(frozen=True)
+class SaltAndPepper(_Impulses):
     """Impulse noise: each value becomes low or high, with probability p/2 each, and stays otherwise.
 
     Parameters
@@ -179,18 +194,39 @@ class SaltAndPepper(NoiseLaw):
     (array([0. , 0.5, 1. ]), array([0.2, 0.6, 0.2]))
     """
 
-    p: float
-    low: float = 0.0
-    high: float = 1.0
-
-    def __post_init__(self) -> None:
-        _require_probability(self.p)
-        _require(_is_range((self.low, self.high)), f"low must be < high, got {self.low!r} and {self.high!r}")
-
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
         """Overwrite a random subset of the values."""
         u = rng.random(X.shape)
         return np.where(u < self.p / 2, self.low, np.where(u > 1 - self.p / 2, self.high, X))
+
+
+@dataclass(frozen=True)
+class RandomImpulses(_Impulses):
+    """Impulse noise of any value: each value becomes a uniform draw from [low, high] with probability p.
+
+    Parameters
+    ----------
+    p : float
+        Probability in [0, 1] that a value is lost.
+    low, high : float
+        The range of the draws.
+
+    See Also
+    --------
+    SaltAndPepper : Values lost to the ends of the range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.noise import RandomImpulses
+    >>> noisy = RandomImpulses(0.4)(np.full(10000, 0.5), 0)
+    >>> float((noisy == 0.5).mean().round(1)), float(noisy.min().round(1)), float(noisy.max().round(1))
+    (0.6, 0.0, 1.0)
+    """
+
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
+        """Overwrite a random subset of the values."""
+        return np.where(rng.random(X.shape) < self.p, rng.uniform(self.low, self.high, X.shape), X)
 
 
 @dataclass(frozen=True)
@@ -307,6 +343,49 @@ class PoissonGaussianNoise(NoiseLaw):
         """Count, read out, then clip."""
         counted = PoissonNoise(1 / self.a).corrupt(X, rng)
         Y: Array = counted + np.sqrt(self.b) * rng.standard_normal(X.shape)
+        clipped: Array = Y if self.clip is None else np.clip(Y, *self.clip)
+        return clipped
+
+
+@dataclass(frozen=True)
+class SpeckleNoise(NoiseLaw):
+    """Multiplicative noise, as of radar and ultrasound: y = x + √c·xε + √b·η with ε, η ~ N(0, 1): var y = c·x² + b.
+
+    Parameters
+    ----------
+    c : float
+        Variance of the factor 1 + √c·ε, positive.
+    b : float
+        Variance of the additive noise, at least 0.
+    clip : tuple (low, high) or None
+        The range that noisy values are clipped to.
+
+    See Also
+    --------
+    PoissonGaussianNoise : Variance that grows linearly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.noise import SpeckleNoise
+    >>> noisy = SpeckleNoise(0.25)(np.full(10000, 0.4), 0)
+    >>> float(noisy.mean().round(2)), float(noisy.var().round(2))
+    (0.4, 0.04)
+    """
+
+    c: float
+    b: float = 0.0
+    clip: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        _require(_is_real(self.c) and 0 < self.c < np.inf, f"c must be > 0 and finite, got {self.c!r}")
+        _require(_is_real(self.b) and 0 <= self.b < np.inf, f"b must be ≥ 0 and finite, got {self.b!r}")
+        _require(self.clip is None or _is_range(self.clip), f"clip must be None or low < high, got {self.clip!r}")
+
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
+        """Multiply, add, then clip."""
+        factor, added = rng.standard_normal((2, *X.shape))
+        Y: Array = X * (1 + np.sqrt(self.c) * factor) + np.sqrt(self.b) * added
         clipped: Array = Y if self.clip is None else np.clip(Y, *self.clip)
         return clipped
 

@@ -6,9 +6,11 @@ from scipy.stats import norm
 
 from preimage.denoising.groups import Search, Steps, find_groups
 from preimage.denoising.groups.ridge import by_pilot, by_stein
+from preimage.denoising.learning import Units
 from preimage.denoising.levels import measured_noise
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.saturation import Limits
+from preimage.noise import SpeckleNoise
 
 SHAPES = {1: (90,), 2: (21, 26), 3: (9, 10, 11)}
 SEARCHES = {1: Search(5, 7, 21, 3), 2: Search(4, 9, 9, 3), 3: Search(3, 6, 5, 2)}
@@ -183,3 +185,21 @@ def test_noise_that_grows_with_the_brightness_is_told_from_constant_noise(a, b):
     curve = measured_noise(noisy[..., None], Limits(-np.inf, np.inf))
     assert curve.slope == pytest.approx(a, rel=0.12)
     assert abs(curve.floor - b) < 0.15 * a
+
+
+@pytest.mark.parametrize(("c", "b"), [(0.01, 0.0), (0.04, 0.0), (0.1, 0.0), (0.04, 0.001)])
+def test_noise_that_grows_with_the_square_of_the_brightness_is_told_from_counted_light(c, b):
+    noisy = SpeckleNoise(c, b)(flat_picture(), 0)
+    curve = measured_noise(noisy[..., None], Limits(-np.inf, np.inf))
+    assert curve.bend == pytest.approx(c, rel=0.12)
+    assert curve.slope == 0
+    assert abs(curve.floor - b) < 0.02 * c
+    assert isinstance(curve.law, SpeckleNoise)
+
+
+def test_a_curve_in_other_units_has_the_same_variances():
+    curve, units = NoiseCurve(0.1, 0.2, Limits(0.0, 3.0), 0.3), Units(offset=0.7, scale=2.0)
+    x = np.linspace(0.1, 2.9, 20)
+    inside = curve.within(units)
+    np.testing.assert_allclose(inside.before((x - 0.7) / 2), curve.before(x) / 4)
+    np.testing.assert_allclose(inside.variance((x - 0.7) / 2), curve.variance(x) / 4, rtol=1e-3)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from preimage import Denoiser
+from preimage.denoising.levels import measured_noise
 from preimage.denoising.on_groups import by_kernel, fits
 from preimage.denoising.pictures import BESIDE_SLOPE, CombinationRisk
+from preimage.denoising.saturation import Limits
 
 SIGMA, STEP = 0.4, 0.05
 
@@ -66,12 +68,18 @@ def test_a_drawing_without_noise_comes_back_as_it_is(white):
     np.testing.assert_array_equal(Denoiser(effort="quick", random_state=0).denoise_image(page), page)
 
 
-PURE_WHITE = pytest.param(1.0, marks=pytest.mark.xfail(reason="dense strokes on pure white are taken for noise"))
-
-
-@pytest.mark.parametrize("white", [240 / 255, PURE_WHITE])
-def test_a_drawing_with_noise_loses_some_of_it(white):
-    page = np.where(letters() > 0, white, 0.1)
+@pytest.mark.parametrize("white", [240 / 255, 1.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_drawing_with_noise_loses_some_of_it(white, seed):
+    page = np.where(letters(seed=seed) > 0, white, 0.1)
     noisy = np.round(255 * np.clip(page + 0.05 * np.random.default_rng(0).standard_normal(page.shape), 0, 1)) / 255
     found = Denoiser(effort="quick", random_state=0).denoise_image(noisy)
     assert np.mean(np.square(found - page)) < 0.7 * np.mean(np.square(noisy - page))
+
+
+@pytest.mark.parametrize("sigma", [0.02, 0.05, 0.1, 0.2])
+def test_strokes_on_pure_white_are_not_taken_for_noise(sigma):
+    page = np.where(letters() > 0, 1.0, 0.1)
+    noisy = np.clip(page + sigma * np.random.default_rng(0).standard_normal(page.shape), 0, 1)[..., None]
+    curve = measured_noise(noisy, Limits.of(noisy[None]))
+    assert np.sqrt(curve.before(1.0)) == pytest.approx(sigma, rel=0.1)

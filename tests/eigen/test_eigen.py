@@ -6,6 +6,7 @@ import scipy.linalg
 
 from helpers import centring, groups_of_equal, prescribed, rows
 from preimage.eigen import BlockKrylov, Dense, Lanczos, PowerDeflation, as_solver, choose_solver, storage_for
+from preimage.eigen.base import sketched_residuals
 from preimage.eigen.mixed import Mixed
 from preimage.exceptions import ConvergenceWarning
 from preimage.gram import operators
@@ -294,6 +295,46 @@ def test_steps_count_products_with_the_operator():
         assert solve(solver, operator, 3).steps == operator.count - 3  # the residuals take one each
 
 
+@pytest.mark.parametrize("n", [300, 700])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(0.05), Gaussian(1e-4), Linear()], ids=repr)
+def test_the_automatic_solver_finds_every_copy_of_a_repeated_eigenvalue(n, kernel):
+    angles = 2 * np.pi * np.arange(n) / n  # the kernel matrix of a circle has every eigenvalue but the first twice
+    operator, _ = gram_operator(kernel, np.column_stack([np.cos(angles), np.sin(angles)]), center=True)
+    A = operator.dense().copy()
+    for k in (2, 5, 12):
+        pairs = solve(as_solver("auto"), operator, k)
+        assert pairs.converged
+        assert_leading_pairs(pairs, A, k, 1e-10)
+
+
+def test_the_automatic_solver_finds_every_copy_on_a_grid_where_arpack_does_not():
+    X = np.stack(np.meshgrid(*[np.arange(7.0)] * 3), axis=-1).reshape(-1, 3)
+    operator, _ = gram_operator(Gaussian(np.sqrt(2)), X, center=True)
+    true = np.linalg.eigvalsh(operator.dense())[::-1]
+    for k in (5, 12, 24):
+        for seed in range(3):
+            np.testing.assert_allclose(solve(as_solver("auto"), operator, k, seed).values, true[:k], rtol=1e-10)
+
+
+def test_residuals_of_many_pairs_are_estimated_to_a_tenth():
+    rng = np.random.default_rng(0)
+    A = prescribed(np.linspace(3, 1, 400))
+    values, vectors = np.linalg.eigh(A)
+    vectors += 1e-6 * rng.standard_normal(A.shape)
+    exact = np.linalg.norm(A @ vectors - vectors * values, axis=0)
+    ratio = sketched_residuals(A, values, vectors, rng) / exact
+    np.testing.assert_allclose(np.sqrt(np.mean(np.square(ratio))), 1, atol=0.05)  # they share the sketch
+    assert np.all((ratio > 0.5) & (ratio < 1.6))  # six standard deviations
+
+
+def test_lapack_reports_residuals_of_round_off_for_all_pairs():
+    A = prescribed(np.geomspace(1, 1e-6, 400))
+    pairs = solve(Dense(), Stored(A.copy()), 400)
+    assert_leading_pairs(pairs, A, 400, 1e-13)
+    measured = np.linalg.norm(A @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
+    assert pairs.residuals.max() <= 400 * np.finfo(float).eps and measured.max() <= 400 * np.finfo(float).eps
+
+
 # Choice
 
 
@@ -315,7 +356,7 @@ def test_the_choice_follows_its_documented_rules(n, k, expected, monkeypatch):
     monkeypatch.setattr(operators, "free_memory", lambda: 2 * 8 * 5000**2)
     assert isinstance(choose_solver(n, k), expected)
     stored = {Dense: "square", BlockKrylov: "auto"}[expected]
-    assert storage_for(as_solver("auto"), n, k) == storage_for(expected(), n, k) == stored
+    assert storage_for(as_solver("auto"), n, k) == storage_for(choose_solver(n, k), n, k) == stored
 
 
 @pytest.mark.parametrize("k", [3, 40])

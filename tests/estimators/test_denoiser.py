@@ -15,7 +15,7 @@ from preimage import Denoiser, load
 from preimage.datasets import load_digits
 from preimage.exceptions import NoiseLevelWarning
 from preimage.kernels import Gaussian, Polynomial
-from preimage.noise import GaussianNoise, Masking, PoissonNoise, SaltAndPepper
+from preimage.noise import GaussianNoise, Masking, PoissonNoise, RandomImpulses, SaltAndPepper, SpeckleNoise
 from preimage.statistics.metrics import mse, psnr
 
 SIGMA = 0.25
@@ -259,6 +259,30 @@ def test_salt_and_pepper_is_recognised_and_beats_a_median(p):
     assert psnr(photo, found) > psnr(photo, median_filter(noisy, 3)) + 4
 
 
+@pytest.mark.parametrize("p", [0.05, 0.15])
+def test_impulses_of_any_value_are_recognised_and_beat_a_median(p):
+    clean = load_sample_image("flower.jpg").mean(axis=2)[100:292, 200:392] / 255
+    noisy = RandomImpulses(p)(clean, 0)
+    denoiser = Denoiser(effort="quick", random_state=0)
+    found = denoiser.denoise_image(noisy)
+    assert isinstance(denoiser.noise_, RandomImpulses)
+    assert denoiser.noise_.p == pytest.approx(p, rel=0.3)
+    assert psnr(clean, found) > psnr(clean, median_filter(noisy, 3))
+
+
+@pytest.mark.parametrize("c", [0.02, 0.1])
+def test_speckle_is_recognised_and_removed_as_if_it_had_been_named(c):
+    clean = load_sample_image("china.jpg").mean(axis=2)[100:292, 200:392] / 255
+    noisy = SpeckleNoise(c)(clean, 0)
+    denoiser = Denoiser(effort="quick", random_state=0)
+    found = denoiser.denoise_image(noisy)
+    named = Denoiser(effort="quick", noise=SpeckleNoise(c), random_state=0).denoise_image(noisy)
+    assert isinstance(denoiser.noise_, SpeckleNoise)
+    assert mse(found, clean) < 1.1 * mse(named, clean)
+    level = Denoiser(effort="quick", noise=float(np.std(noisy - clean)), random_state=0).denoise_image(noisy)
+    assert mse(named, clean) < 0.95 * mse(level, clean)
+
+
 @pytest.mark.parametrize("sigma", [0.05, 0.2])
 def test_noise_that_is_cut_off_is_not_taken_for_salt_and_pepper(sigma):
     photo = load_sample_image("flower.jpg")[0:160, 0:160].mean(axis=2) / 255
@@ -419,7 +443,7 @@ def test_rows_with_gaps_get_a_sentence(digits, from_noisy):
         (lambda d: d.denoise_image(np.full((9, 9), np.nan)), "fill them first"),
         (lambda d: d.set_params(noise=Masking(0.1)).denoise_signal(np.arange(9.0)), "only Gaussian noise"),
         (lambda d: d.set_params(effort="most").denoise_image(np.eye(50)), "effort must be one of"),
-        (lambda d: d.set_params(noise=Masking(0.1)).denoise_image(np.eye(50)), "only Gaussian and Poisson noise"),
+        (lambda d: d.set_params(noise=Masking(0.1)).denoise_image(np.eye(50)), "only Gaussian, Poisson and speckle"),
         (lambda d: d.set_params(examples="clean", noise=0.1).denoise_image(np.eye(50)), "no clean examples"),
     ],
 )

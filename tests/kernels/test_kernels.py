@@ -8,6 +8,7 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from helpers import KERNELS, NAMED, rotation, rows, sparse_rows, taylor_slope
+from preimage.gram import tiles
 from preimage.kernels import (
     NAMES,
     Cosine,
@@ -621,3 +622,44 @@ def test_a_precomputed_kernel_looks_up_numbers_and_picks_columns():
 def test_sparse_and_dense_rows_have_the_same_unit_vectors():
     X = sparse_rows(10)
     np.testing.assert_allclose(Cosine()(X, sp.csr_array(X)), Cosine()(X.toarray(), X.toarray()), rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(2.0) + Matern(3.0),
+        Gaussian(2.0) * RationalQuadratic(3.0),
+        2.0 * (Gaussian(1.0) + Exponential(2.0)),
+        Polynomial(0.1) + Linear(),
+        Gaussian(2.0) * Polynomial(0.1),
+    ],
+    ids=repr,
+)
+def test_tiles_of_composites_equal_the_combination_of_the_parts(kernel):
+    def combined(kernel, X, Y):
+        if isinstance(kernel, Scaled):
+            return kernel.scale * combined(kernel.part, X, Y)
+        if isinstance(kernel, Sum | Product):
+            left, right = combined(kernel.left, X, Y), combined(kernel.right, X, Y)
+            return left + right if isinstance(kernel, Sum) else left * right
+        t = np.square(X[:, None] - Y).sum(axis=-1) if kernel.argument == "distance" else X @ Y.T
+        return kernel.profile(t)
+
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((120, 7)), rng.standard_normal((90, 7))
+    scale = np.abs(combined(kernel, X, X)).max()
+    for found, expected in (
+        (tiles.cross(kernel, X, Y), combined(kernel, X, Y)),
+        (tiles.gram(kernel, X), combined(kernel, X, X)),
+        (kernel(X, Y), combined(kernel, X, Y)),
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 5, 8, 2.5, 33])
+def test_powers_of_polynomials_equal_numpys(degree):
+    t = np.linspace(0, 3, 50)
+    kernel = Polynomial(0.5, coef0=0.5, degree=degree)
+    np.testing.assert_allclose(kernel.profile(t), np.power(0.5 * t + 0.5, degree), rtol=1e-13)
+    slope = degree * 0.5 * np.power(0.5 * t + 0.5, degree - 1)
+    np.testing.assert_allclose(kernel.derivative(t), slope, rtol=1e-13)

@@ -20,7 +20,7 @@ from preimage.gram import tiles
 from preimage.io import Data, Form
 from preimage.io.chunks import rows_at_once
 from preimage.io.pixels import grey_levels
-from preimage.noise import GaussianNoise, PoissonGaussianNoise, SaltAndPepper
+from preimage.noise import GaussianNoise, PoissonGaussianNoise, RandomImpulses, SaltAndPepper, SpeckleNoise
 from preimage.statistics.noise_level import noise_level
 
 SHOWN = 200  # rows kept for the report
@@ -282,7 +282,9 @@ def _law_in_words(law: Any, of_one: bool) -> str:
         return f"{law.sigma:.3g} of 1" if of_one else f"of σ = {law.sigma:.3g}"
     if isinstance(law, PoissonGaussianNoise):
         return f"of variance {law.a:.3g}·x + {law.b:.3g} at brightness x"
-    return f"at {100 * law.p:.3g} % of the points" if isinstance(law, SaltAndPepper) else ""
+    if isinstance(law, SpeckleNoise):
+        return f"of variance {law.c:.3g}·x² + {law.b:.3g} at brightness x"
+    return f"at {100 * law.p:.3g} % of the points" if isinstance(law, (SaltAndPepper, RandomImpulses)) else ""
 
 
 def _in_python_numbers(law: Any) -> Any:

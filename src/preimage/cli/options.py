@@ -93,6 +93,8 @@ class _Noise(_Typed):
         "salt-and-pepper": "SaltAndPepper",
         "masking": "Masking",
         "poisson": "PoissonNoise",
+        "speckle": "SpeckleNoise",
+        "impulses": "RandomImpulses",
     }
 
     def read(self, text: str) -> Any:

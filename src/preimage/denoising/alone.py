@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from preimage.denoising.chroma import CoarseColours
-from preimage.denoising.impulses import filled, lost
+from preimage.denoising.impulses import filled, impulses_in
 from preimage.denoising.jpeg import LUMINANCE, sigma_before_jpeg
 from preimage.denoising.learning import Units
 from preimage.denoising.levels import at_lags, measured_noise
@@ -15,7 +15,7 @@ from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.pictures import Answered, NoisyPicture, in_tiles
 from preimage.denoising.saturation import Limits
 from preimage.exceptions import NoiseLevelWarning, warn
-from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, SaltAndPepper
+from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, SpeckleNoise
 
 __all__ = ["denoised_alone", "estimated_noise"]
 
@@ -43,16 +43,16 @@ def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np
 
 
 def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
-    if law is None and (missing := lost(image)) is not None:
-        impulses = SaltAndPepper(float(missing.mean()), float(image.min()), float(image.max()))
-        return replace(_one_kind(filled(image, missing), law, effort, rng), noise=impulses)
+    if law is None and (impulses := impulses_in(image)):
+        missing, noise = impulses
+        return replace(_one_kind(filled(image, missing), law, effort, rng), noise=noise)
     units, curve = Units.of(image), _given(image, law) if law else estimated_noise(image)
-    if np.ptp(image) == 0 or not curve.floor + curve.slope > NO_NOISE * units.scale**2:
+    if np.ptp(image) == 0 or not curve.floor + curve.slope + curve.bend > NO_NOISE * units.scale**2:
         return Answered(image.copy(), 0.0, {}, curve.law)
     inside, within = units.inside(image), curve.within(units)
     if law is None and (coarse := CoarseColours.recognised(inside, sigma_before_jpeg(inside))):
         found = in_tiles(lambda part: replace(coarse, image=part).answered(effort, rng), inside)
-        noise: NoiseLaw = GaussianNoise(coarse.sigma * units.scale)
+        noise = GaussianNoise(coarse.sigma * units.scale)
     else:
         found = in_tiles(lambda part: NoisyPicture(part, within).answered(effort, rng), inside)
         noise = curve.law
@@ -71,7 +71,7 @@ def estimated_noise(image: np.ndarray) -> NoiseCurve:
     curve = measured_noise(image, Limits.of(image[None]))
     if stored is None and not curve.limits:  # much of a drawing or text lies on a limit, and its strokes look the same
         _warn_of_shared(image.mean(axis=-1), float(np.sqrt(curve.before(float(image.mean())))))
-    if stored is None or curve.slope:
+    if stored is None or curve.slope or curve.bend:
         return curve
     white = stored / float(np.linalg.norm(LUMINANCE[0])) if image.shape[-1] == 3 else stored
     return replace(curve, floor=max(curve.floor, white**2))  # some of the noise was lost when it was stored
@@ -97,9 +97,11 @@ def _given(image: np.ndarray, law: NoiseLaw) -> NoiseCurve:
         return NoiseCurve(1 / law.peak, 0.0, Limits(-np.inf, limits.high))
     if isinstance(law, PoissonGaussianNoise):
         return NoiseCurve(law.a, law.b, Limits(*law.clip) if law.clip else Limits(-np.inf, limits.high))
+    if isinstance(law, SpeckleNoise):
+        return NoiseCurve(0.0, law.b, Limits(*law.clip) if law.clip else Limits(-np.inf, limits.high), law.c)
     raise ValueError(
-        f"of one image alone only Gaussian and Poisson noise can be removed, not {law!r}: use Denoiser with clean "
-        "examples (examples='clean')."
+        f"of one image alone only Gaussian, Poisson and speckle noise can be removed, not {law!r}: use Denoiser with "
+        "clean examples (examples='clean')."
     )
 
 

@@ -1,20 +1,82 @@
-"""Salt and pepper: values lost to the ends of the range, found and filled in before anything else is done."""
+"""Impulses: values lost to the ends of the range or to any value, found and filled in before anything else is done."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from preimage.gram import tiles
+from preimage.noise import NoiseLaw, RandomImpulses, SaltAndPepper
 
-__all__ = ["filled", "lost"]
+__all__ = ["filled", "impulses_in"]
 
 FEWEST, MOST = 0.003, 0.6  # shares of lost values from which, and up to which, they are taken for lost
 OUTLYING = 4.0  # how far from their neighbours they are, in standard deviations of the others
 QUIET = 0.12  # standard deviation of the others, in shares of the range, above which nothing stands out
 LEAST = 0.05  # and in shares of the range
 RARE = 0.01  # share of dark, or of bright, values from which they count
-ACROSS = 0.3  # the least share of white values among dark ones, or of black among bright, beside all lost values
+ACROSS = 0.3  # the least share of lost values in the dark or in the bright, beside that in all of the image
 SAME = 2.0  # neighbours of lost values are lost, too, at most so many times as often as others
+APART, LEAST_APART = 8.0, 0.1  # how far random impulses are apart, beside all values, and in shares of the range
+ANYWHERE = 0.6  # the same of random impulses, which are found as often in the dark as in the bright
+OPPOSITE = 0.35  # the least share of random impulses in the half of the range opposite to their neighbours: half of all
+EVEN = 0.3  # the least share of these in either half of that half
+ROUNDS = 2
+ENOUGH = 512  # points along a side of the middle of an image that tells whether it has random impulses
+
+
+def impulses_in(image: np.ndarray) -> tuple[np.ndarray, NoiseLaw] | None:
+    """Where values of an image (grid…, channels) are lost, and the law of that; None where it has no impulses."""
+    low, high = float(image.min()), float(image.max())
+    if (missing := lost(image)) is not None:
+        return missing, SaltAndPepper(float(missing.mean()), low, high)
+    middle = tuple(slice((n - min(n, ENOUGH)) // 2, (n + min(n, ENOUGH)) // 2) for n in image.shape[:-1])
+    if low < high and (seen := _Outliers.of(image[middle], low, high)).are_random():
+        missing = np.zeros(image.shape, dtype=bool)
+        for _ in range(ROUNDS):  # impulses beside each other hide until one is filled in
+            missing |= _Outliers.of(filled(image, missing), low, high).far
+        return missing, RandomImpulses(seen.share(), low, high)
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Outliers:
+    """Values far from all of their neighbours but one, as points on edges and lines are not (Garnett et al. 2005)."""
+
+    image: np.ndarray
+    medians: np.ndarray
+    far: np.ndarray
+    reach: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, image: np.ndarray, low: float, high: float) -> _Outliers:
+        gaps, inside = _around(image, _second_gaps), (image > low) & (image < high)  # those on an end may be cut off
+        usual = float(np.median(gaps[inside])) if inside.any() else 0.0
+        reach = max(APART * usual, LEAST_APART * (high - low))
+        return cls(image, _medians(image, gaps > reach), gaps > reach, reach, low, high)
+
+    def are_random(self) -> bool:
+        """Whether outliers stand anywhere and have any value, as no texture, edge, star or point of a drawing does."""
+        share, middle = float(self.far.mean()), (self.low + self.high) / 2
+        if not FEWEST < share < MOST / 2 or _share(self.far[1:], self.far[:-1]) > SAME * share + 0.02:
+            return False
+        bright, third = self.medians > middle, (self.high - self.low) / 3
+        ends = self.medians < self.low + third, self.medians > self.high - third
+        across = [_share(self.far, where) for where in ends if where.mean() > RARE]
+        opposite = self.far & ((self.image > middle) != bright)
+        outer = _share(np.abs(self.image - middle) > (self.high - self.low) / 4, opposite)
+        anywhere = min(across, default=share) > ANYWHERE * share and opposite.sum() > OPPOSITE * self.far.sum()
+        return bool(anywhere and EVEN < outer < 1 - EVEN)
+
+    def share(self) -> float:
+        """The probability of an impulse, those counted in that are too near to their neighbours to be seen."""
+        ends = np.clip(self.medians - self.reach, self.low, None), np.clip(self.medians + self.reach, None, self.high)
+        unseen = float(np.nanmean(ends[1] - ends[0])) / (self.high - self.low)
+        return float(self.far.mean()) / max(1 - unseen, 0.5)
 
 
 def lost(image: np.ndarray) -> np.ndarray | None:
@@ -69,18 +131,27 @@ def filled(image: np.ndarray, missing: np.ndarray) -> np.ndarray:
 
 def _medians(image: np.ndarray, left_out: np.ndarray) -> np.ndarray:
     """The medians of the neighbours of every value that are not left out; NaN where all are."""
-    shown = np.where(left_out, np.nan, image)
-    margins = [(1, 1)] * (image.ndim - 1) + [(0, 0)]
-    padded, found = np.pad(shown, margins, constant_values=np.nan), np.empty_like(shown)
-    for rows in tiles.row_blocks(len(image), 40 * 3 ** (image.ndim - 1) * image[0].size):
-        found[rows] = _nan_medians(padded[rows.start : rows.stop + 2])
+    return _around(np.where(left_out, np.nan, image), _nan_medians)
+
+
+def _around(image: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """A measure of every value and its neighbours: on the last axis, the value in the middle, NaN beyond the image."""
+    n_axes = image.ndim - 1
+    padded, found = np.pad(image, [(1, 1)] * n_axes + [(0, 0)], constant_values=np.nan), np.empty_like(image)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3,) * n_axes, axis=tuple(range(n_axes)))
+    for rows in tiles.row_blocks(len(image), 40 * 3**n_axes * image[0].size):
+        found[rows] = measure(windows[rows].reshape(*image[rows].shape, -1))
     return found
 
 
-def _nan_medians(padded: np.ndarray) -> np.ndarray:
-    n_axes = padded.ndim - 1
-    around = np.lib.stride_tricks.sliding_window_view(padded, (3,) * n_axes, axis=tuple(range(n_axes)))
-    flat = np.sort(around.reshape(*around.shape[: n_axes + 1], -1), axis=-1)
+def _second_gaps(around: np.ndarray) -> np.ndarray:
+    """The distance of a value from the second nearest of its neighbours."""
+    middle = around.shape[-1] // 2
+    return np.partition(np.abs(around - around[..., middle, None]), 2, axis=-1)[..., 2]
+
+
+def _nan_medians(around: np.ndarray) -> np.ndarray:
+    flat = np.sort(around, axis=-1)
     count = np.isfinite(flat).sum(axis=-1)
     lower, upper = (
         np.take_along_axis(flat, np.maximum(at, 0)[..., None], axis=-1)[..., 0] for at in ((count - 1) // 2, count // 2)

@@ -1,56 +1,54 @@
 """The noise of one picture from the picture alone: how its variance follows the brightness.
 
-Every small patch tells its mean, how uneven it is, and the mean square of differences within it
-(:func:`preimage.statistics.noise_level.differences.patch_moments`). In flat patches that square is the variance of the
-noise; flat are those that are as uneven as the noise makes them, which is looked up in the curve found so far.
+Every small patch tells its mean and the mean squares of its cosine coefficients of low and of high frequencies. White
+noise has its variance in both, and texture more in the low ones: these tell how uneven a patch is. Flat are patches
+that are as uneven as the noise makes them, which is looked up in the curve found so far; there the high frequencies
+tell the variance of the noise.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.fft import dctn
 from scipy.ndimage import uniform_filter
 
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.saturation import Limits
-from preimage.statistics.noise_level.differences import patch_moments
 
 __all__ = ["at_lags", "measured_noise"]
 
 FLATTEST = 0.2, 0.1, 0.05, 0.02, 0.01  # shares of patches that may be flat, the first that shows little texture
 FEWEST = 30  # patches
-TEXTURE, ALL_TEXTURE = 0.75, 1.3  # unevenness beside differences: flat up to the first, not at all above the second
+TEXTURE, ALL_TEXTURE = 0.75, 1.3  # low frequencies beside high ones: flat up to the first, not at all above the second
 MANY_TEXTURE = 1.0  # the same where many patches are needed: for a line, or beside limits
 MOST_PATCHES = 20_000  # that are looked at
-SIDES = {1: 64, 2: 8, 3: 4}  # of a patch, by the number of axes
+SIDE = 8  # of a patch
+COARSE, FINE = 5 / 8, 9 / 8  # sums of the frequencies along both axes that are low up to here, and high from here
+N_FINE = 21  # high frequencies of a patch
 BLANK = 0.3  # share of an image on a limit, from which it may be drawn
 SINGLE = 0.02  # the least share of single points among those beside a limit, if there is noise
 ROUNDS = 12
-USEFUL = 0.4  # share of the variance that must be left where values are cut off
+CUT_OFF = 0.7  # share of the values of a patch on a limit, up to which it tells the noise: half where x is the limit
 BANDS = 8  # of brightness, to compare curves by
-CLEARER = 25.0  # by how much the misfit of a line must be less than that of a constant, in units of chance
+CLEARER = 25.0  # by how much the misfit of a curve that grows must be less than that of a constant, in units of chance
 RISE = 1.3  # and how much the variance must change between the dark and the bright
 
 
 def measured_noise(image: np.ndarray, limits: Limits) -> NoiseCurve:
-    """The curve of an image (grid…, channels): constant variance unless a line is clearly nearer to what is seen.
-
-    A line is taken for counted light, whose zeros are not cut off.
-    """
+    """The curve of an image (grid…, channels): constant unless one that grows is clearly nearer to what is seen."""
     if is_drawn(image, limits):
         return NoiseCurve(0.0, 0.0)
-    patches = _Patches.of(image)
-    constant = patches.fitted(limits, sloped=False)
+    patches = _Patches.of(image, limits)
+    constant = patches.fitted(limits, 0)
     texture = patches.texture(patches.flat(constant, TEXTURE))
+    grown = patches.growing(limits.high)
+    if grown and patches.prefers(grown, constant, own=texture > ALL_TEXTURE):
+        return grown
     if texture > ALL_TEXTURE:  # there is hardly any noise in it
         return NoiseCurve(0.0, constant.floor * (ALL_TEXTURE / texture) ** 2, constant.limits)
-    counted = patches.fitted(Limits(-np.inf, limits.high), sloped=True)
-    if counted.slope <= 0 or not patches.changes(counted):
-        return constant
-    flats = [patches.flat(curve, MANY_TEXTURE) for curve in (counted, constant)]
-    better = min(patches.misfit(constant, flat) - patches.misfit(counted, flat) for flat in flats)
-    return counted if better > CLEARER else constant
+    return constant
 
 
 def is_drawn(image: np.ndarray, limits: Limits) -> bool:
@@ -82,36 +80,32 @@ def at_lags(channel: np.ndarray, lags: tuple[int, ...] = (1, 2)) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class _Patches:
-    """Means, unevenness in units of the noise's variance, and mean squares of differences; one per patch."""
+    """Means, mean squares of low and of high frequencies, shares of values on the lower and on the upper limit."""
 
     means: np.ndarray
     uneven: np.ndarray
     squares: np.ndarray
-    n: int
+    on_low: np.ndarray
+    on_high: np.ndarray
 
     @classmethod
-    def of(cls, image: np.ndarray) -> _Patches:
-        found = [_measures(_some_patches(channel)) for channel in np.moveaxis(image, -1, 0)]
-        means, uneven, squares = (np.concatenate(parts) for parts in zip(*(part[:3] for part in found), strict=True))
-        return cls(means, uneven, squares, found[0][3])
+    def of(cls, image: np.ndarray, limits: Limits) -> _Patches:
+        found = [_measures(_some_patches(channel), limits) for channel in np.moveaxis(image, -1, 0)]
+        return cls(*map(np.concatenate, zip(*found, strict=True)))
 
-    def fitted(self, limits: Limits, sloped: bool) -> NoiseCurve:
-        """The curve of flat patches, which are found by the curve of the round before."""
+    def fitted(self, limits: Limits, power: int) -> NoiseCurve:
+        """The curve of flat patches, which are found by the curve of the round before: a constant plus a power of x."""
         curve, chosen = NoiseCurve(0.0, 1.0, limits), self._flat_in_bands(limits)
         for _ in range(ROUNDS):
             floor = max(float(np.mean(self.squares[chosen])), 1e-12) if curve.floor == 1.0 else curve.floor
-            curve = NoiseCurve(curve.slope, floor, limits)
-            curve = self._regressed(curve, chosen, sloped)
-            chosen = self.flat(curve, MANY_TEXTURE if sloped or limits else TEXTURE)
+            curve = self._regressed(replace(curve, floor=floor), chosen, power)
+            chosen = self.flat(curve, MANY_TEXTURE if power or limits else TEXTURE)
         return curve
 
     def flat(self, curve: NoiseCurve, most_texture: float) -> np.ndarray:
         """Numbers of the flattest patches, of those that the limits leave enough noise in."""
-        variance = curve.variance(self.means)
-        useful = np.flatnonzero(variance > USEFUL * curve.before(curve.undone(self.means)))
-        if len(useful) < FEWEST:
-            return np.arange(len(self.means))
-        order = useful[np.argsort(self.uneven[useful] / variance[useful])]
+        useful = self._telling(curve.limits)
+        order = useful[np.argsort(self.uneven[useful] / curve.variance(self.means[useful]))]
         for share in FLATTEST:
             chosen = order[: max(FEWEST, int(share * len(order)))]
             if self.texture(chosen) <= most_texture:
@@ -119,8 +113,26 @@ class _Patches:
         return chosen
 
     def texture(self, chosen: np.ndarray) -> float:
-        """How uneven patches are beside the differences in them: up to 1 for the flattest if noise is all they have."""
+        """How uneven patches are beside their high frequencies: up to 1 for the flattest if noise is all they have."""
         return float(np.sqrt(self.uneven[chosen].mean() / max(self.squares[chosen].mean(), 1e-300)))
+
+    def growing(self, high: float) -> NoiseCurve | None:
+        """The curve that grows with x, by which there are flat patches: a line, as counted light has, or a square, as
+        speckle has. The zeros of neither are cut off.
+        """
+        curves = [self.fitted(Limits(-np.inf, high), power) for power in (1, 2)]
+        flats = [self.flat(curve, MANY_TEXTURE) for curve in curves]
+        fit = [
+            curve
+            for curve, flat in zip(curves, flats, strict=True)
+            if self.changes(curve) and self.texture(flat) <= MANY_TEXTURE
+        ]
+        return min(fit, key=lambda curve: sum(self.misfit(curve, flat) for flat in flats), default=None)
+
+    def prefers(self, grown: NoiseCurve, constant: NoiseCurve, own: bool) -> bool:
+        """Whether a curve that grows fits its flat patches, and unless ``own`` also those of the constant, better."""
+        flats = [self.flat(curve, MANY_TEXTURE) for curve in ([grown] if own else [grown, constant])]
+        return min(self.misfit(constant, flat) - self.misfit(grown, flat) for flat in flats) > CLEARER
 
     def changes(self, curve: NoiseCurve) -> bool:
         """Whether the noise differs much between dark and bright patches."""
@@ -135,26 +147,33 @@ class _Patches:
             if len(band):
                 variance = float(curve.variance(self.means[band]).mean())
                 gap = float(self.squares[band].mean()) - variance
-                total += gap**2 / (2 * variance**2 / (self.n * len(band)) + (0.02 * variance) ** 2)
+                total += gap**2 / (2 * variance**2 / (N_FINE * len(band)) + (0.02 * variance) ** 2)
         return total
 
-    def _regressed(self, curve: NoiseCurve, chosen: np.ndarray, sloped: bool) -> NoiseCurve:
-        """A line, or a constant, through the squares as they would be without limits."""
+    def _regressed(self, curve: NoiseCurve, chosen: np.ndarray, power: int) -> NoiseCurve:
+        """A constant, or one plus a power of x, through the squares as they would be without limits."""
+        left = curve.variance(self.means[chosen])
+        if not power:
+            floor = curve.floor * float(self.squares[chosen].mean() / left.mean())
+            return NoiseCurve(0.0, max(floor, 1e-12), curve.limits)
         x = curve.undone(self.means[chosen])
-        variance = curve.before(x)
-        squares = self.squares[chosen] * variance / curve.variance(self.means[chosen])
-        if not sloped:
-            return NoiseCurve(0.0, max(float(squares.mean()), 1e-12), curve.limits)
-        design = np.column_stack([x, np.ones_like(x)]) / variance[:, None]
-        slope, floor = np.linalg.lstsq(design, squares / variance, rcond=None)[0]
+        variance, relative = curve.before(x), self.squares[chosen] / left
+        design = np.column_stack([x**power, np.ones_like(x)]) / variance[:, None]
+        growth, floor = np.linalg.lstsq(design, relative, rcond=None)[0]
         if floor < 0:
-            slope, floor = np.sum(squares * x / variance**2) / np.sum(np.square(x / variance)), 0.0
-        return NoiseCurve(max(float(slope), 0.0), max(float(floor), 1e-12), curve.limits)
+            growth, floor = relative @ design[:, 0] / np.sum(np.square(design[:, 0])), 0.0
+        slope, bend = (float(max(growth, 0)) * (power == kind) for kind in (1, 2))
+        return NoiseCurve(slope, max(float(floor), 1e-12), curve.limits, bend)
+
+    def _telling(self, limits: Limits) -> np.ndarray:
+        """Numbers of the patches that are not cut off too much; of all, where these are too few."""
+        low, high = self.on_low * np.isfinite(limits.low), self.on_high * np.isfinite(limits.high)
+        found = np.flatnonzero(np.maximum(low, high) <= CUT_OFF)
+        return found if len(found) >= FEWEST else np.arange(len(self.means))
 
     def _flat_in_bands(self, limits: Limits) -> np.ndarray:
         """The flattest patches of every band of brightness, for a start."""
-        inside = np.flatnonzero((self.means > limits.low) & (self.means < limits.high))
-        order = inside if len(inside) else np.arange(len(self.means))
+        order = self._telling(limits)
         order = order[np.argsort(self.means[order])]
         bands = [band for band in np.array_split(order, BANDS) if len(band)]
         return np.concatenate(
@@ -163,17 +182,17 @@ class _Patches:
 
 
 def _some_patches(channel: np.ndarray) -> np.ndarray:
-    """Patches of one channel that overlap by half, or fewer of a large image."""
-    sides = tuple(min(SIDES[channel.ndim], length) for length in channel.shape)
-    every = max(1, round((np.prod(channel.shape) / MOST_PATCHES) ** (1 / channel.ndim)))
-    steps = tuple(max(side // 2, every) for side in sides)
-    there = np.lib.stride_tricks.sliding_window_view(channel, sides)
-    return there[tuple(slice(None, None, step) for step in steps)].reshape(-1, *sides).astype(float)
+    """Patches of one channel (height, width) that overlap by half, or fewer of a large image."""
+    sides = tuple(min(SIDE, length) for length in channel.shape)
+    every = max(1, round(np.sqrt(channel.size / MOST_PATCHES)))
+    rows, columns = (slice(None, None, max(side // 2, every)) for side in sides)
+    return np.lib.stride_tricks.sliding_window_view(channel, sides)[rows, columns].reshape(-1, *sides).astype(float)
 
 
-def _measures(patches: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """The mean, the unevenness and the mean square of differences of every patch, and how many differences it has."""
-    n, *sides = patches.shape
-    means, differences = patch_moments(patches.reshape(n, -1), tuple(sides))
-    size = 3 if len(sides) == 1 else 2 ** len(sides)
-    return means.mean(axis=1), size * means.var(axis=1), np.square(differences).mean(axis=1), differences.shape[1]
+def _measures(patches: np.ndarray, limits: Limits) -> tuple[np.ndarray, ...]:
+    """What :class:`_Patches` has, in that order."""
+    frequencies = np.add.outer(*(np.arange(side) / side for side in patches.shape[1:]))
+    coarse, fine = (frequencies > 0) & (frequencies <= COARSE), frequencies >= FINE
+    squares = np.square(dctn(patches, axes=(1, 2), norm="ortho"))
+    ends = ((patches <= limits.low).mean(axis=(1, 2)), (patches >= limits.high).mean(axis=(1, 2)))
+    return patches.mean(axis=(1, 2)), squares[:, coarse].mean(axis=1), squares[:, fine].mean(axis=1), *ends

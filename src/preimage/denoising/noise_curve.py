@@ -1,8 +1,8 @@
 """How the noise of a picture follows its brightness, and what a file that cuts values off makes of it.
 
-A value x has Gaussian noise of variance a·x + b, as light that is counted has (Foi et al. 2008), and is then cut off at
-the ends of the range. What remains has the mean e(x) and the variance s²(x) of the clipped law: with
-m₁(t) = tΦ(t) + φ(t) and m₂(t) = (t² + 1)Φ(t) + tφ(t), and t = (x − low)/σ, u = (x − high)/σ,
+A value x has Gaussian noise of variance c·x² + a·x + b: a·x + b as light that is counted has (Foi et al. 2008), c·x² as
+speckle has. It is then cut off at the ends of the range. What remains has the mean e(x) and the variance s²(x) of the
+clipped law: with m₁(t) = tΦ(t) + φ(t) and m₂(t) = (t² + 1)Φ(t) + tφ(t), and t = (x − low)/σ, u = (x − high)/σ,
 
     e = low + σ(m₁(t) − m₁(u)),   s² = σ²(m₂(t) − m₂(u)) − 2(high − low)σ m₁(u) − (e − low)².
 """
@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from preimage.denoising.saturation import Limits
-from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise
+from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, SpeckleNoise
 
 __all__ = ["NoiseCurve"]
 
@@ -32,19 +32,24 @@ class NoiseCurve:
     Parameters
     ----------
     slope, floor : float
-        a and b of the variance a·x + b.
+        a and b of the variance c·x² + a·x + b.
     limits : Limits
         Where values are cut off.
+    bend : float
+        c of that variance.
     """
 
     slope: float
     floor: float
     limits: Limits = NONE
+    bend: float = 0.0
 
     @property
     def law(self) -> NoiseLaw:
         """The same as a law of :mod:`preimage.noise`."""
         clip = (self.limits.low, self.limits.high) if self.limits else None
+        if self.bend > 0:
+            return SpeckleNoise(self.bend, self.floor, clip)
         if self.slope > 0:
             return PoissonGaussianNoise(self.slope, self.floor, clip)
         return GaussianNoise(float(np.sqrt(self.floor)), clip)
@@ -52,16 +57,16 @@ class NoiseCurve:
     @property
     def is_constant(self) -> bool:
         """Whether the noise is the same everywhere."""
-        return self.slope == 0 and not self.limits
+        return self.slope == self.bend == 0 and not self.limits
 
     def within(self, units) -> NoiseCurve:
         """The same law in other units."""
-        floor = (self.floor + self.slope * units.offset) / units.scale**2
-        return NoiseCurve(self.slope / units.scale, floor, self.limits.within(units))
+        slope = (self.slope + 2 * self.bend * units.offset) / units.scale
+        return NoiseCurve(slope, self._polynomial(units.offset) / units.scale**2, self.limits.within(units), self.bend)
 
     def before(self, x: np.ndarray | float) -> np.ndarray:
         """The variance of the noise before values are cut off."""
-        return np.maximum(self.slope * np.asarray(x) + self.floor, self._least)
+        return np.maximum(self._polynomial(np.asarray(x)), self._least)
 
     def variance(self, means: np.ndarray) -> np.ndarray:
         """s² where the mean of noisy values is e."""
@@ -77,6 +82,9 @@ class NoiseCurve:
         x, mean, _ = self._knots
         return np.where(self._far(means), means, np.interp(means, mean, x))
 
+    def _polynomial(self, x):
+        return (self.bend * x + self.slope) * x + self.floor
+
     def _far(self, means: np.ndarray) -> np.ndarray:
         """Where the only limit is too far away to matter."""
         _, mean, _ = self._knots
@@ -86,7 +94,7 @@ class NoiseCurve:
     @property
     def _least(self) -> float:
         ends = [end for end in (self.limits.low, self.limits.high) if np.isfinite(end)]
-        return max(1e-3 * max([self.floor] + [self.slope * end + self.floor for end in ends]), 1e-12)
+        return max(1e-3 * max([self.floor, *map(self._polynomial, ends)]), 1e-12)
 
     @cached_property
     def _knots(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -210,7 +210,7 @@ def steps_for(effort: str, level: float, grid: tuple[int, ...]) -> Steps:
     """The steps of an effort, for noise of this level beside the range of the picture."""
     side = 7 if level <= FINE else 9 if level <= MIDDLE else 11
     if effort == "quick":
-        steps = Steps(Search(side, 18, 25, 6), Search(7, 48, 25, 6))
+        steps = Steps(Search(side, 16, 21, 7), Search(7, 32, 21, 7))
     elif effort == "standard":
         steps = Steps(Search(side, 18, 31, 5), Search(7, 64, 31, 5), Search(6, 64, 37, 6), 4, 4)
     else:

@@ -63,7 +63,7 @@ def as_solver(solver: object) -> Solver:
 def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
     """The solver for k of n eigenpairs.
 
-    * up to 500 rows, or for more than a twentieth of all pairs where the matrix fits the memory budget: ``Dense``;
+    * up to 500 rows, and for more than a twentieth of all pairs where the matrix fits the memory budget: ``Dense``;
     * otherwise ``BlockKrylov``, which stores the matrix where it fits and computes it again where it does not. Up to
       5000 rows in float64 its tolerance is 1e-10: a few more passes cost little there, and codes agree with LAPACK's
       to nine digits.

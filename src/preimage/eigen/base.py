@@ -104,7 +104,7 @@ def as_eigenpairs(
     """
     order = np.argsort(values)[::-1]
     values, vectors = values[order], vectors[:, order]
-    vectors = vectors * column_signs(vectors)
+    vectors *= column_signs(vectors)
     scale = max(float(np.abs(values).max(initial=0)), np.finfo(float).tiny)
     residuals = _residuals(operator, values, vectors) if residuals is None else residuals[order]
     converged = len(values) >= (wanted or 0) and bool(np.all(residuals <= bound))
@@ -138,6 +138,15 @@ def _residuals(operator: Symmetric | Array, values: Array, vectors: Array) -> Ar
     """‖Au − λu‖."""
     parts = [(values[part], vectors[:, part]) for part in tiles.slices(len(values), 256)]
     return np.concatenate([column_norms(operator @ v - v * w) for w, v in parts] or [np.zeros(0)])
+
+
+def sketched_residuals(matrix: Array, values: Array, vectors: Array, rng: Generator) -> Array:
+    """‖Au − λu‖ to about a tenth, for many pairs: ‖S(AU − UΛ)‖ with 64 random rows S of variance 1/64.
+
+    This costs O(n²), where AU costs O(n³). E‖Sr‖² = ‖r‖² for every vector r, with a relative variance of 2/64.
+    """
+    sketch = (rng.standard_normal((64, len(matrix))) / 8).astype(matrix.dtype)
+    return column_norms((sketch @ matrix) @ vectors - (sketch @ vectors) * values)
 
 
 def column_norms(V: Array) -> Array:

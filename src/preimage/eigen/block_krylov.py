@@ -20,7 +20,7 @@ from preimage.eigen.base import (
 )
 from preimage.eigen.dense import Dense
 from preimage.gram import threads, tiles
-from preimage.gram.operators import Symmetric, Tiled, choose_storage
+from preimage.gram.operators import Symmetric, Tiled, check_storage
 from preimage.kernels.base import positive
 
 STEPS = 12  # blocks that the basis holds besides the wanted vectors before it is restarted
@@ -77,7 +77,7 @@ class BlockKrylov:
         check_count(self, "max_iter")
         if self.tol is not None:
             positive("tol", self.tol)
-        choose_storage(self.storage, 1, float)  # refuses unknown names
+        check_storage(self.storage)
 
     def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         n, width = operator.shape[0], self.block_size or _block_size(operator, k)

@@ -9,16 +9,18 @@ import numpy as np
 
 from preimage._typing import Array, Generator
 from preimage.eigen import lapack
-from preimage.eigen.base import Eigenpairs, as_eigenpairs
+from preimage.eigen.base import Eigenpairs, as_eigenpairs, sketched_residuals
 from preimage.gram import tiles
 from preimage.gram.operators import Symmetric
+
+MANY = 256  # pairs from which residuals are estimated: exact ones would take a quarter of the time
 
 
 @dataclass(frozen=True)
 class Dense:
-    """LAPACK on the dense matrix: exact, O(n³), and only k pairs where k is smaller than n.
+    """LAPACK on the dense matrix: exact, O(n³), and only k pairs where that is faster, for at most a quarter of them.
 
-    It works in the operator's own matrix and restores it afterwards, so that it holds no second matrix.
+    Few pairs are computed in the operator's own matrix, which is restored afterwards, so that there is no second one.
 
     See Also
     --------
@@ -37,20 +39,17 @@ class Dense:
 
     def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         matrix = operator.dense()
-        diagonal = matrix.diagonal().copy()
-        # The transpose of a C-ordered matrix is what LAPACK reads without copying. "U" of it is our lower triangle.
-        pairs = lapack.subset(matrix.T, k, lower=False, overwrite=True)
-        _restore_lower(matrix, diagonal)
+        pairs = _few(matrix, k) if 4 * k <= len(matrix) else None
         values, vectors = pairs or lapack.divide_and_conquer(matrix, k)
-        return as_eigenpairs(matrix, values, vectors, bound=np.inf, steps=1)
+        residuals = sketched_residuals(matrix, values, vectors, rng) if k > MANY else None
+        return as_eigenpairs(matrix, values, vectors, bound=np.inf, steps=1, residuals=residuals)
 
 
-def _restore_lower(matrix: Array, diagonal: Array) -> None:
-    """Restore the lower triangle and the diagonal, which LAPACK overwrote, from the upper triangle and a copy."""
-    blocks = tiles.slices(matrix.shape[0])
-    for i, rows in enumerate(blocks):
-        upper = np.triu(matrix[rows, rows], 1)
-        matrix[rows, rows] = upper + upper.T
-        for columns in blocks[:i]:
-            matrix[rows, columns] = matrix[columns, rows].T
+def _few(matrix: Array, k: int) -> lapack.Pairs | None:
+    """The k leading pairs; None where LAPACK has failed."""
+    diagonal = matrix.diagonal().copy()
+    # The transpose of a C-ordered matrix is what LAPACK reads without copying. "U" of it is our lower triangle.
+    pairs = lapack.subset(matrix.T, k, lower=False, overwrite=True)
+    tiles.mirror(matrix)  # LAPACK overwrote the lower triangle and the diagonal
     np.fill_diagonal(matrix, diagonal)
+    return pairs

@@ -54,7 +54,8 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     kernel : kernel object or name
         A kernel of the distance; without a length scale, each stage computes one from its inputs.
     n_landmarks : "auto" or int
-        Landmarks of each stage. "auto" leaves them to ``effort``, with fewer for noisy examples in the first levels.
+        Landmarks of each stage; above 300 at most one per 150 noisy points. "auto" leaves them to ``effort``, with
+        fewer for noisy examples in the first levels.
     n_stages : "auto" or int
         The largest number of levels; fewer are kept where one more does not help. "auto" leaves it to ``effort``.
     effort : "quick", "standard" or "best"
@@ -177,13 +178,8 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     def denoise_stack(self, stack):
         """Frames without noise, each from itself and its neighbours: (frames, height, width), or with channels last.
 
-        <<<<<<< HEAD
         A film, or the slices of a volume: similar patches are sought in five frames. It sets the same attributes as
         ``denoise_image``.
-        =======
-        A film, or the slices of a volume: similar patches are sought in five frames. The same attributes as
-        after ``denoise_image`` show what was found.
-        >>>>>>> package
         """
         stack = _floating(stack, "a stack", (3, 4))
         return self._alone(stack, stack if stack.ndim == 4 else stack[..., None])

@@ -164,13 +164,8 @@ class KernelPCA(
     def partial_fit(self, X: RowsLike, y=None):
         """Add the rows of a stream. The first rows fix the kernel's scale and the landmarks; give thousands of them.
 
-        <<<<<<< HEAD
         ``Nystrom(points)`` fixes the landmarks in advance, so that models of separate parts can be combined by
         :meth:`merge`. X may be a buffer that is reused for every call: the model copies the rows that it keeps.
-        =======
-        ``Nystrom(points)`` fixes the landmarks beforehand, so that parts fitted apart can be put together by
-        :meth:`merge`. X may be a buffer that is reused for every call: the model copies the rows that it keeps.
-        >>>>>>> package
         """
         with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
             settings, rng = Settings.of(self), conventions.generator(self.random_state)

@@ -74,6 +74,9 @@ class Stored(Symmetric):
         super().__init__(matrix.dtype, matrix.shape[0])
         self.matrix = matrix
 
+    def _matvec(self, v: Array) -> Array:
+        return self.matrix @ v
+
     def _matmat(self, V: Array) -> Array:
         return tiles.multiply_stored(self.matrix, V)
 
@@ -161,6 +164,10 @@ class Centred(Symmetric):
     def __init__(self, operator: Symmetric) -> None:
         super().__init__(operator.dtype, operator.shape[0])
         self.operator = operator
+
+    def _matvec(self, v: Array) -> Array:
+        product = self.operator.matvec(v - v.mean())
+        return product - product.mean()
 
     def _matmat(self, V: Array) -> Array:
         product = self.operator @ (V - V.mean(axis=0))
@@ -257,14 +264,19 @@ def center_in_place(matrix: np.ndarray) -> None:
         threads.parallel_map(centre, tiles.slices(matrix.shape[0], 128))
 
 
+def check_storage(storage: str) -> None:
+    """Refuse unknown names."""
+    if storage not in ("auto", "memory", "square", "recompute"):
+        raise ValueError(f'storage must be "auto", "memory" or "recompute", not {storage!r}.')
+
+
 def choose_storage(storage: str, n: int, dtype: DTypeLike, *, square: bool = False) -> str:
     """How to hold a kernel matrix; ``"auto"`` is ``"memory"`` where it takes at most half of the free memory.
 
     ``"memory"`` holds one triangle of it, ``"square"`` all of it for solvers that work on the matrix itself, and
     ``"recompute"`` none. ``square`` is for callers that need the full matrix.
     """
-    if storage not in ("auto", "memory", "square", "recompute"):
-        raise ValueError(f'storage must be "auto", "memory" or "recompute", not {storage!r}.')
+    check_storage(storage)
     if storage != "auto":
         return storage
     needed = n * n * np.dtype(dtype).itemsize / (1 if square else 2)

@@ -38,8 +38,9 @@ def parallel_map(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list
 
     Nested calls run in their thread, with its share of the budget.
     """
-    tasks, n = list(tasks), n_threads()
-    if len(tasks) <= 1 or n == 1 or _alone.get():  # a thread that waits for its own pool deadlocks
+    tasks = list(tasks)
+    n = n_threads() if len(tasks) > 1 else 1
+    if n == 1 or _alone.get():  # a thread that waits for its own pool deadlocks
         return [function(task) for task in tasks]
     settings = get_config()
     settings["working_memory"] /= n

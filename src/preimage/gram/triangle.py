@@ -47,7 +47,9 @@ class Triangle:
     def dense(self) -> np.ndarray:
         """The matrix itself."""
         out = np.empty((self.n, self.n), dtype=self.dtype)
-        threads.parallel_map(lambda tile: tiles.put(out, *tile), zip(self.places, self.blocks, strict=True))
+        for place, block in zip(self.places, self.blocks, strict=True):
+            out[place] = block
+        tiles.mirror(out)
         return out
 
 

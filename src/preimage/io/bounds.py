@@ -6,12 +6,12 @@ A packed file can claim any size. Every reader gets its file from :func:`opened`
 =============  ====================================================================================================
 bound          refuses
 =============  ====================================================================================================
-``FREELY``     more bytes than these, unless the file has at least one for every ``RATIO`` of them
-``ENTRIES``    more members of an archive, or pages of an image
-``DEPTH``      deeper nesting of JSON
-``LINE``       longer lines of text
-``REREAD``     reading a file more often than this, as loops in its directory make a reader do
-``SECONDS``    parsing for longer, and longer than ``SLOWEST`` bytes a second take
+``FREELY``     more bytes than these, unless the file has at least one for every ``RATIO`` of them.
+``ENTRIES``    more members of an archive, or pages of an image.
+``DEPTH``      deeper nesting of JSON.
+``LINE``       longer lines of text.
+``REREAD``     reading a file more often than this, as loops in its directory make a reader do.
+``SECONDS``    parsing for longer, and longer than ``SLOWEST`` bytes a second take.
 =============  ====================================================================================================
 """
 

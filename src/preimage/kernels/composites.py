@@ -16,11 +16,13 @@ from preimage.kernels.base import (
     Kernel,
     LogSloped,
     Method,
+    Profiled,
     WithFrequencies,
     available_where,
     knows,
     positive,
 )
+from preimage.kernels.geometry import inner_products, squared_distances
 
 
 class _Part(Kernel, Inverted, LogSloped, Differentiable, WithFrequencies):
@@ -56,6 +58,23 @@ class _Composite(Kernel):
     @property
     def accepts_sparse(self) -> bool:  # type: ignore[override]
         return all(part.accepts_sparse for part in self.parts)
+
+    @property
+    def unit(self) -> float:
+        """The unit of squared distances that ``from_closeness`` takes."""
+        return 1.0
+
+    @available_where(lambda kernel: kernel.argument == "distance" and knows(kernel, "profile"))
+    def from_closeness(self, u: Array) -> Array:
+        """κ(t) from u = −t ≤ 0, as of :class:`preimage.kernels.Radial`: distances are computed once for all parts."""
+        values: Array = cast(Profiled, self).profile(np.negative(u, out=u))
+        return values
+
+    def _shared(self, X: Rows, Y: Rows) -> Array | None:
+        """The values from the distances or inner products that all parts are functions of; None if these differ."""
+        if not knows(self, "profile"):
+            return None
+        return self.profile(squared_distances(X, Y) if self.argument == "distance" else inner_products(X, Y))
 
 
 @dataclass(frozen=True)
@@ -97,7 +116,8 @@ class Sum(_Pair):
     """
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
-        return self.left(X, Y) + self.right(X, Y)
+        shared = self._shared(X, Y)
+        return self.left(X, Y) + self.right(X, Y) if shared is None else shared
 
     def diagonal(self, X: Rows) -> Array:
         return self.left.diagonal(X) + self.right.diagonal(X)
@@ -158,7 +178,8 @@ class Product(_Pair):
     """
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
-        return self.left(X, Y) * self.right(X, Y)
+        shared = self._shared(X, Y)
+        return self.left(X, Y) * self.right(X, Y) if shared is None else shared
 
     def diagonal(self, X: Rows) -> Array:
         return self.left.diagonal(X) * self.right.diagonal(X)

@@ -84,7 +84,7 @@ def recompute_cancelled(
         fill_from_differences(values, X, Y, factor)
         return
     rows, columns = rows[cancelled], columns[cancelled]
-    step = max(1, PAIRS // X.shape[1])
+    step = max(1, int(PAIRS // max(X.size / X.shape[0], 1)))  # a sparse matrix counts what it stores
     for start in range(0, len(rows), step):
         i, j = rows[start : start + step], columns[start : start + step]
         gaps = (X[i].astype(values.dtype, copy=False) - Y[j].astype(values.dtype, copy=False)) * factor**0.5

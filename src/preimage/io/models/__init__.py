@@ -69,13 +69,8 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = True) ->
 def load(path: str | os.PathLike[str]) -> Any:
     """The model in a file, as it was saved.
 
-    <<<<<<< HEAD
     It creates only classes of this library, from plain numbers and names. It checks sizes and shapes before it
     allocates memory, and tries the model on one row.
-    =======
-    Only classes of this library are created, from plain numbers and names. Sizes and shapes are checked before
-    anything is allocated; then the model is tried on one row.
-    >>>>>>> package
 
     Parameters
     ----------

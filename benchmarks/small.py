@@ -1,0 +1,87 @@
+"""Small problems: exact fits and ``transform`` beside scikit-learn's ``KernelPCA``, from 50 to 3000 rows.
+
+Gaussian kernel; 2, 10, 32 and all components; digits of MNIST (784 columns) and a table of 20 columns. scikit-learn has
+the best of its solvers for every case, each of which is timed; ``transform`` maps as many new rows as there are
+training rows. A ratio is scikit-learn's time divided by ours.
+
+    python benchmarks/small.py [--threads 1] [--rows 50 100] [--json FILE]
+"""
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+from racing import markdown, race
+from sklearn.decomposition import KernelPCA as ScikitKernelPCA
+
+from preimage import KernelPCA
+from preimage.datasets import load_mnist
+from preimage.exceptions import PreimageWarning
+from preimage.kernels import Gaussian
+from preimage.kernels.scales import length_scale
+
+ROWS, COMPONENTS = (50, 100, 200, 500, 1000, 2000, 3000), (2, 10, 32, None)
+
+
+def digits(n):
+    """MNIST digits, pixels between 0 and 1."""
+    images = load_mnist().train.X
+    return images[np.random.default_rng(0).permutation(len(images))[:n]].astype(float)
+
+
+def table(n):
+    """A curved surface of five dimensions in 20 columns, with a little noise."""
+    rng = np.random.default_rng(0)
+    surface = np.tanh(rng.standard_normal((n, 5)) @ rng.standard_normal((5, 20)))
+    return surface + 0.1 * rng.standard_normal(surface.shape)
+
+
+def compare(X, new, k, n_threads):
+    """Ratios of a fit and of ``transform`` of new rows, with our seconds and the name of scikit-learn's best solver."""
+    scale = length_scale(X)
+    ours = KernelPCA(k, kernel=Gaussian(scale), random_state=0)
+    solvers = ("dense",) if k is None else ("dense", "arpack", "randomized")
+    theirs = {
+        solver: ScikitKernelPCA(k, kernel="rbf", gamma=1 / (2 * scale**2), eigen_solver=solver, random_state=0)
+        for solver in solvers
+    }
+    least = 0.3 if len(X) <= 1000 else 0
+    tasks = {"ours": lambda: ours.fit(X)} | {name: lambda model=model: model.fit(X) for name, model in theirs.items()}
+    fits = race(tasks, least, n_threads=n_threads)
+    best = min(solvers, key=fits.__getitem__)
+    maps = race({"ours": lambda: ours.transform(new), best: lambda: theirs[best].transform(new)}, least, 3, n_threads)
+    return {
+        "fit": fits[best] / fits["ours"],
+        "transform": maps[best] / maps["ours"],
+        "fit_seconds": fits["ours"],
+        "transform_seconds": maps["ours"],
+        "solver": best,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", PreimageWarning)
+    found = {}
+    for data in (digits, table):
+        both = {n: np.split(data(2 * n), 2) for n in options.rows}
+        found[data.__name__] = {
+            n: {str(k or "all"): compare(*both[n], k, options.threads) for k in COMPONENTS if (k or 0) < n}
+            for n in both
+        }
+        for task in ("fit", "transform"):
+            rows = [[n, *(case[task] for case in cases.values())] for n, cases in found[data.__name__].items()]
+            print(f"\n{data.__name__}, {task}: times as fast as scikit-learn\n")
+            print(markdown(rows, ["rows", *(f"{k or 'all'} components" for k in COMPONENTS)]), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from preimage.io import leftovers
 from preimage.io.atomic import written
 from preimage.io.leftovers import remove_leftovers
 
@@ -133,3 +134,19 @@ def test_a_folder_that_a_killed_process_had_moved_aside_comes_back(tmp_path):
     remove_leftovers(path)
     assert os.listdir(tmp_path) == ["pictures"]
     assert (path / "a.png").read_text() == "old"
+
+
+def test_a_file_that_another_run_removes_before_it_is_locked_is_begun_again(tmp_path, monkeypatch):
+    locked, names = leftovers._locked, []
+
+    def late(place, **options):
+        names.append(place)
+        if len(names) == 1:
+            leftovers._remove(place)
+        return locked(place, **options)
+
+    monkeypatch.setattr(leftovers, "_locked", late)
+    with written(tmp_path / "a.txt") as unfinished:
+        unfinished.write_text("whole")
+    assert len(names) == 2
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["whole"]

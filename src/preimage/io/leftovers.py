@@ -30,19 +30,27 @@ def begun(path: Path, mode: int | None = None) -> Iterator[Path]:
 
     Other processes leave it alone while the block runs.
     """
-    unfinished = path.with_name(f"{_start(path)}{uuid4().hex[:8]}.unfinished{path.suffix}")
-    handle = None
+    unfinished, handle = _new_name(path), None
     try:  # from here on, so that there is no moment at which an interruption would leave it
-        if mode is None:
-            unfinished.mkdir()
-        else:
-            unfinished.touch(mode, exist_ok=False)
-        handle = _locked(unfinished)
+        while (handle := _created(unfinished, mode)) is None:
+            unfinished = _new_name(path)
         yield unfinished
     finally:
         _remove(unfinished)
         if handle is not None:
             os.close(handle)
+
+
+def _created(unfinished: Path, mode: int | None) -> int | None:
+    """The lock of a new file or folder; None if another run took it for a leftover before it was locked."""
+    if mode is None:
+        unfinished.mkdir()
+    else:
+        unfinished.touch(mode, exist_ok=False)
+    try:
+        return _locked(unfinished)
+    except FileNotFoundError:
+        return None
 
 
 def remove_leftovers(path: Path) -> None:
@@ -64,6 +72,10 @@ def _remove_unlocked(path: Path, unfinished: Path) -> None:
         _remove(unfinished)
     finally:
         os.close(handle)
+
+
+def _new_name(path: Path) -> Path:
+    return path.with_name(f"{_start(path)}{uuid4().hex[:8]}.unfinished{path.suffix}")
 
 
 def _start(path: Path) -> str:

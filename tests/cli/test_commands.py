@@ -384,7 +384,7 @@ def test_an_interruption_in_the_midst_of_the_work_leaves_the_folder_as_it_was(
     method = getattr(KernelPCA, inner)
 
     def interrupted(self, X, *arguments):
-        if len(X) == 1:  # a model is tried on one row when it is loaded
+        if len(X) < 10:  # a model is tried on a few rows when it is loaded
             return method(self, X, *arguments)
         assert len(os.listdir(tmp_path)) == 4  # the unfinished file is there
         raise KeyboardInterrupt
@@ -404,7 +404,7 @@ def test_unexpected_errors_are_one_line_and_a_traceback_only_with_debug(model, t
     transform = KernelPCA.transform
 
     def broken(self, X):
-        if len(X) == 1:  # a model is tried on one row when it is loaded
+        if len(X) < 10:  # a model is tried on a few rows when it is loaded
             return transform(self, X)
         raise ZeroDivisionError("of\nour own making")
 

@@ -477,7 +477,7 @@ def test_a_regression_on_codes_of_single_precision_finds_the_ridge_of_double_pre
         found[dtype] = inverse_map.ridge, np.sqrt(np.mean(np.square(answers - X[250:])))
     assert found[np.float64][0] < 250 * np.finfo("f4").eps
     assert found[np.float32][0] == found[np.float64][0]
-    assert found[np.float32][1] == pytest.approx(found[np.float64][1], rel=float(np.finfo("f4").eps ** 0.5))
+    assert found[np.float32][1] == pytest.approx(found[np.float64][1], rel=0.01)  # with too large a ridge, 0.1 to 0.7
 
 
 @pytest.mark.parametrize("scale", [7, 7.0, np.float32(7), np.int64(7), np.float64(7)], ids=lambda s: type(s).__name__)

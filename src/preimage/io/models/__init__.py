@@ -70,7 +70,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """The model in a file, as it was saved.
 
     It creates only classes of this library, from plain numbers and names. It checks sizes and shapes before it
-    allocates memory, and tries the model on one row.
+    allocates memory, and tries the model on a few rows.
 
     Parameters
     ----------

@@ -74,10 +74,12 @@ def _try(model: Any, arrays: Sequence[np.ndarray]) -> None:
     ]
     try:
         with silenced(PreimageWarning), np.errstate(all="ignore"):
-            answers = [np.asarray(getattr(model, name)(rows)) for name in names]
+            answers = {name: np.asarray(getattr(model, name)(rows)) for name in names}
     except Exception as error:  # parts that do not fit together can fail in any way
         raise ModelFileError(f"its parts do not fit together ({type(error).__name__}).") from error
-    if not all(np.isfinite(answer).all() for answer in answers if answer.dtype.kind == "f"):
+    scores = answers.pop("score_samples", np.zeros(0))  # minus infinity where a sensor moves that was constant
+    finite = all(np.isfinite(answer).all() for answer in answers.values() if answer.dtype.kind == "f")
+    if not finite or np.isnan(scores).any():
         raise ModelFileError("its answers are not finite.")
 
 

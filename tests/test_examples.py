@@ -38,6 +38,7 @@ def test_digits_come_out_of_the_noise(run):
     assert figure(text, "noise level found") == pytest.approx(0.3, rel=0.04)
 
 
+@pytest.mark.slow
 def test_lost_pixels_are_found(run):
     text = run("missing_pixels")
     assert figure(text, "mean of the column") == pytest.approx(0.271, abs=0.002)
@@ -67,6 +68,7 @@ def test_unknown_classes_are_told_from_an_embedding(run):
     assert 3 < float(re.search(r"measured ([\d.]+) %", text)[1]) < 9  # 5 % are stated, and 300 rows set the limit
 
 
+@pytest.mark.slow
 def test_windows_of_a_signal_denoise_each_other(run):
     text = run("noisy_signal")
     assert figure(text, "noisy   ") == pytest.approx(0.89, abs=0.02)

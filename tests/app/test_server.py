@@ -282,6 +282,7 @@ def test_decoding_through_http_is_inverse_transform(app):
     assert app.ask("POST", f"api/jobs/{job['id']}/_private", {})[0] == 400
 
 
+@pytest.mark.slow
 def test_models_beyond_the_bound_are_let_go_the_least_used_first(app):
     jobs = [app.job("explore", source="three_clusters", components=2) for _ in range(5)]
     codes = {"codes": [[0.0, 0.0]]}

@@ -291,6 +291,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_stream_does_not_grow(tmp_path):
     Monitor(KernelPCA(3, kernel="linear"), alpha=0.05, lags=2, memory="cusum").fit(plant(200)).save(tmp_path / "m.npz")
     unit = 1024 if sys.platform != "darwin" else 1

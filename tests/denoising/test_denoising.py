@@ -213,6 +213,7 @@ def test_the_estimated_error_of_a_whole_stack_is_the_true_one():
     assert abs(stack.risk - true) < 3 * np.sqrt(2) * sigma**2 / np.sqrt(62 * 144)  # from 62 images
 
 
+@pytest.mark.slow
 def test_levels_lower_the_risk_and_clean_examples_are_worth_more_than_noisy_ones():
     truth, y = blobs(400), noisy(blobs(400), 0.3)
     tested, seen = blobs(200, seed=7), noisy(blobs(200, seed=7), 0.3, 8)

@@ -354,7 +354,7 @@ def test_a_large_picture_in_tiles_is_answered_as_whole_away_from_the_seams(monke
     monkeypatch.setattr("preimage.denoising.pictures.TILE", 120)
     tiled = Denoiser(noise=0.1, effort="quick", random_state=0).denoise_image(noisy)
     apart = np.abs(tiled - whole)[:80, :80]
-    # Two patches can be equally near up to round-off; which of them joins a group changes the points around it a little.
+    # Two patches can be equally near up to round-off; which one joins a group changes the points around it.
     assert np.mean(apart > 1e-5) < 0.15 and np.sqrt(np.mean(np.square(apart))) < 0.01 * 0.1
     assert mse(tiled, photo) < 1.02 * mse(whole, photo)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image
 from scipy.io import wavfile
 
@@ -24,6 +25,8 @@ ROOT = Path(__file__).parents[2]
 DIGITS = load_digits().X
 CLEAN = DIGITS[1000:1150]
 NOISY = GaussianNoise(0.25)(CLEAN, 0)
+ORIENTATION = 0x0112
+ALPHA = np.tile(np.uint8(5) * np.arange(48, dtype=np.uint8), (40, 1))
 
 
 def error(found, clean=CLEAN):
@@ -117,6 +120,62 @@ def test_one_image_is_denoised_alone(kind, tmp_path):
     assert found.dtype == dtype
     assert 10 * np.log10(error(noisy, clean) / error(found / depth, clean)) > 4  # dB
     assert "data:image/png" in (tmp_path / "page.html").read_text()
+
+
+def stored(image, kind, path):
+    """The path of a file of this kind with an RGB image in it, turned as a camera would."""
+    exif = Image.Exif()
+    exif[ORIENTATION] = 6
+    path = path / f"in{'.jpg' if kind in ('CMYK', 'turned') else '.tif' if kind == 'TIFF of 16 bits' else '.png'}"
+    if kind == "palette":
+        image.quantize(256).save(path)
+    elif kind == "transparent":
+        image.putalpha(Image.fromarray(ALPHA))
+        image.save(path)
+    elif kind == "CMYK":
+        image.convert("CMYK").save(path, quality=100, icc_profile=b"a profile of inks")
+    elif kind == "turned":
+        image.transpose(Image.Transpose.ROTATE_90).save(path, quality=100, subsampling=0, exif=exif)
+    else:
+        tifffile.imwrite(path, np.asarray(image).astype(np.uint16) * 257, photometric="rgb")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["palette", "transparent", "CMYK", "turned", "TIFF of 16 bits"])
+def test_colours_are_denoised_however_a_file_stores_them(kind, tmp_path):
+    clean = np.stack([photograph(), photograph().T, 1 - photograph()], axis=2)[:40]
+    noisy = np.clip(GaussianNoise(0.1)(clean, 0), 0, 1)
+    source = stored(Image.fromarray(np.rint(255 * noisy).astype(np.uint8)), kind, tmp_path)
+    result = source.with_stem("out")
+    good("denoise", source, "-o", result, "--effort", "quick")
+    found = tifffile.imread(result) if result.suffix == ".tif" else np.asarray(Image.open(result))
+    white = np.iinfo(found.dtype).max
+    assert white == (65535 if kind == "TIFF of 16 bits" else 255)
+    assert 10 * np.log10(error(noisy, clean) / error(found[..., :3] / white, clean)) > 3  # dB
+    if kind == "transparent":
+        np.testing.assert_array_equal(found[..., 3], ALPHA)
+    if kind in ("CMYK", "turned"):
+        with Image.open(result) as image:
+            assert (image.mode, "icc_profile" in image.info, ORIENTATION in image.getexif()) == ("RGB", False, False)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 40), (40, 1), (8, 8)])
+def test_a_picture_too_small_to_show_its_noise_is_left_as_it_is_and_that_is_told(shape, tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 255, shape, dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "in.png")
+    done = good("denoise", tmp_path / "in.png", "-o", tmp_path / "out.png")
+    assert f"the noise of an image of {shape[0]} × {shape[1]} points cannot be estimated" in done.stderr
+    assert "one image left as it is" in done.stdout
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "out.png")), pixels)
+
+
+def test_a_picture_of_one_colour_has_no_noise(tmp_path):
+    for name, pixels in (("grey", np.full((40, 30), 77, np.uint8)), ("colour", np.full((40, 30, 3), (9, 99, 7), "u1"))):
+        Image.fromarray(pixels).save(tmp_path / f"{name}.png")
+        told = good("denoise", tmp_path / f"{name}.png", "-o", tmp_path / "out.png", "--force", "--json").stdout
+        facts = json.loads(told)
+        assert (facts["noise"], facts["removed"]) == ("GaussianNoise(sigma=0.0, clip=None)", 0)
+        np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "out.png")), pixels)
 
 
 @pytest.mark.parametrize("name", ["in.csv", "in.wav"])

@@ -38,7 +38,7 @@ RISE = 1.3  # and how much the variance must change between the dark and the bri
 
 def measured_noise(image: np.ndarray, limits: Limits) -> NoiseCurve:
     """The curve of an image (grid…, channels): constant unless one that grows is clearly nearer to what is seen."""
-    if is_drawn(image, limits):
+    if np.ptp(image) == 0 or is_drawn(image, limits):
         return NoiseCurve(0.0, 0.0)
     patches = _Patches.of(image, limits)
     constant = patches.fitted(limits, 0)

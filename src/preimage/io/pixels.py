@@ -157,7 +157,8 @@ def _by_pillow(opened: Any, file: Path, bounded: BoundedFile) -> DecodedImage:
 
 def _one(opened: Any, file: Path) -> DecodedImage:
     ops = needed("PIL.ImageOps", str(file))
-    info = {key: opened.info[key] for key in ("dpi", "icc_profile") if key in opened.info}
+    kept = ("dpi",) if opened.mode == "CMYK" else ("dpi", "icc_profile")  # a profile of inks does not fit RGB
+    info = {key: opened.info[key] for key in kept if key in opened.info}
     turned = ops.exif_transpose(opened)
     exif = turned.getexif()
     exif.pop(ORIENTATION, None)  # the pixels are turned already

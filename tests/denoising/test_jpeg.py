@@ -9,7 +9,14 @@ from scipy.stats import norm
 from sklearn.datasets import load_sample_image
 
 from preimage import Denoiser
-from preimage.denoising.jpeg import FREQUENCIES, LUMINANCE, JpegBlocks, rounded_square, sigma_before_jpeg
+from preimage.denoising.jpeg import (
+    FREQUENCIES,
+    LUMINANCE,
+    JpegBlocks,
+    has_whole_colours,
+    rounded_square,
+    sigma_before_jpeg,
+)
 
 STEPS = 6.0 + 2 * FREQUENCIES  # planted; real tables grow with the frequency, too
 
@@ -59,13 +66,30 @@ def test_noise_that_was_not_rounded_is_not_recognised():
     assert sigma_before_jpeg(rng.standard_normal((256, 256, 1))) is None
 
 
+def through_a_file(image, quality, subsampling):
+    """What a JPEG file makes of an image, 0 for 4:4:4 and 2 for 4:2:0."""
+    pil, file = pytest.importorskip("PIL.Image"), io.BytesIO()
+    stored = pil.fromarray(np.uint8(np.round(255 * np.clip(image, 0, 1))))
+    stored.save(file, "JPEG", quality=quality, subsampling=subsampling)
+    return np.asarray(pil.open(file)) / 255
+
+
+def noisy_flower():
+    photo = load_sample_image("flower.jpg")[100:228, 260:388] / 255
+    return photo, photo + 20 / 255 * np.random.default_rng(0).standard_normal(photo.shape)
+
+
+@pytest.mark.parametrize("quality", [50, 75, 90])
+def test_the_resolution_of_colours_is_seen_in_their_coefficients(quality):
+    noisy = 0.25 + 0.5 * noisy_flower()[1]  # so that the file clips no noise
+    assert has_whole_colours(through_a_file(noisy, quality, 0))
+    assert not has_whole_colours(through_a_file(noisy, quality, 2))
+    assert not has_whole_colours(noisy)
+
+
 @pytest.mark.parametrize("subsampling", [0, 2])
 def test_a_file_of_low_quality_loses_a_quarter_of_its_error(subsampling):
-    pil = pytest.importorskip("PIL.Image")
-    photo = load_sample_image("flower.jpg")[100:228, 260:388] / 255
-    noisy = np.clip(photo + 20 / 255 * np.random.default_rng(0).standard_normal(photo.shape), 0, 1)
-    file = io.BytesIO()
-    pil.fromarray(np.uint8(np.round(255 * noisy))).save(file, "JPEG", quality=50, subsampling=subsampling)
-    read = np.asarray(pil.open(file)) / 255
+    photo, noisy = noisy_flower()
+    read = through_a_file(noisy, 50, subsampling)
     found = Denoiser(effort="quick", random_state=0).denoise_image(read)
     assert np.mean(np.square(found - photo)) < 0.75 * np.mean(np.square(read - photo))

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.ndimage import zoom
 
-from preimage.denoising.jpeg import LUMINANCE
+from preimage.denoising.jpeg import LUMINANCE, has_whole_colours
 from preimage.denoising.levels import at_lags, measured_noise
 from preimage.denoising.pictures import Answered, combined
 from preimage.denoising.saturation import Limits
@@ -56,6 +56,8 @@ class CoarseColours:
         same resolution, there is no more to be said then.
         """
         if image.ndim != 3 or image.shape[-1] != 3 or min(image.shape[:2]) < SHORTEST:
+            return None
+        if sigma is not None and has_whole_colours(image):
             return None
         middle = tuple(slice((n - min(n, ENOUGH)) // 2, (n + min(n, ENOUGH)) // 2) for n in image.shape[:2])
         luminance, *colours = (at_lags(channel, (1, 4)) for channel in np.moveaxis(image[middle] @ LUMINANCE.T, -1, 0))

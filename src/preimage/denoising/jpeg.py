@@ -19,7 +19,7 @@ from scipy.ndimage import uniform_filter
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-__all__ = ["LUMINANCE", "JpegBlocks", "sigma_before_jpeg"]
+__all__ = ["LUMINANCE", "JpegBlocks", "has_whole_colours", "sigma_before_jpeg"]
 
 SIDE = 8
 FINEST, COARSEST = 3, 121  # steps that can be told from rounding, and that the usual tables go up to
@@ -113,9 +113,24 @@ def sigma_before_jpeg(image: np.ndarray) -> float | None:
     if image.ndim != 3 or image.shape[-1] not in (1, 3) or not (unit := _grey_level(image)):
         return None
     luminance = image @ LUMINANCE[0] if image.shape[-1] == 3 else image[..., 0]
-    at_ends = np.any((image == image.min()) | (image == image.max()), axis=-1)
-    blocks = JpegBlocks.recognised(luminance / unit, at_ends)
+    blocks = JpegBlocks.recognised(luminance / unit, _at_ends(image))
     return None if blocks is None else blocks.sigma() * unit
+
+
+def has_whole_colours(image: np.ndarray) -> bool:
+    """Whether a JPEG file stored the colours of an image (height, width, 3) at its full resolution (4:4:4).
+
+    Then their coefficients are multiples of steps. Those of colours that were enlarged (4:2:0) are not.
+    """
+    if not (unit := _grey_level(image)):
+        return False
+    colours = np.moveaxis(image @ LUMINANCE[1:].T / unit, -1, 0)
+    return any(JpegBlocks.recognised(colour, _at_ends(image)) for colour in colours)
+
+
+def _at_ends(image: np.ndarray) -> np.ndarray:
+    """Which points have a channel at an end of the range."""
+    return np.any((image == image.min()) | (image == image.max()), axis=-1)
 
 
 def _grey_level(image: np.ndarray) -> float:

@@ -6,7 +6,7 @@ import pytest
 from preimage import Denoiser
 from preimage.denoising.levels import measured_noise
 from preimage.denoising.on_groups import by_kernel, fits
-from preimage.denoising.pictures import BESIDE_SLOPE, CombinationRisk
+from preimage.denoising.pictures import LEAST, CombinationRisk
 from preimage.denoising.saturation import Limits
 
 SIGMA, STEP = 0.4, 0.05
@@ -56,10 +56,13 @@ def test_an_estimate_on_top_gets_half_of_the_weight_if_that_helps():
     np.testing.assert_allclose(worse.least(2), [0.5, 0.5, 0.0])
 
 
-@pytest.mark.parametrize(("square", "told"), [(0.5, BESIDE_SLOPE * 0.2), (0.8, 0.18), (1.5, 0.2)])
-def test_the_risk_that_is_told_is_held_to_the_slope(square, told):
+@pytest.mark.parametrize(
+    ("square", "excess", "told"),
+    [(0.5, 0.05, 0.2 - 0.05 * 1.02), (0.5, 0.3, LEAST * 0.2), (0.8, 0.05, 0.18), (1.5, 0.05, 0.2)],
+)
+def test_the_risk_that_is_told_is_held_to_the_slope(square, excess, told):
     risk = CombinationRisk(np.array([[square]]), np.array([0.2]), 1.02)
-    assert risk.told(np.ones(1)) == pytest.approx(told)
+    assert risk.told(np.ones(1), excess) == pytest.approx(told)
 
 
 @pytest.mark.parametrize("white", [240 / 255, 1.0])

@@ -17,7 +17,7 @@ import numpy as np
 
 from preimage import progress
 from preimage.denoising.groups import Search, Steps
-from preimage.denoising.pictures import STEP, CombinationRisk
+from preimage.denoising.pictures import CombinationRisk
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import GaussianNoise, NoiseLaw
 from preimage.statistics.noise_level.along_time import SignalNoise
@@ -30,6 +30,7 @@ SHORT = 2**16  # samples up to which a recording is answered as a whole
 LENGTHS = {"quick": (64, 128), "standard": (64, 128, 256), "best": (32, 64, 128, 256)}  # of patches, by effort
 LONG = (64, 128)  # and for long recordings
 REACH = 24  # lengths of a patch within which similar ones are sought
+STEP = 0.05  # length of the probe in σ
 SHORTEST = 256  # samples from which noise can be estimated
 FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by this factor
 FAINT = 1e-6  # noise beside the spread of a channel up to which there is none

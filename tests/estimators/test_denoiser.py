@@ -11,7 +11,7 @@ from sklearn.datasets import load_sample_image, load_wine
 from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from preimage import Denoiser, load
+from preimage import Denoiser, load, progress
 from preimage.datasets import load_digits
 from preimage.exceptions import NoiseLevelWarning
 from preimage.kernels import Gaussian, Polynomial
@@ -346,17 +346,24 @@ def test_a_sigma_far_above_what_the_picture_shows_is_warned_of():
         Denoiser(noise=0.2, effort="quick", random_state=0).denoise_image(noisy)
 
 
-def test_a_large_picture_in_tiles_is_answered_as_whole_away_from_the_seams(monkeypatch):
-    photo = load_sample_image("china.jpg")[:200, :200].mean(axis=2) / 255
-    noisy = photo + 0.1 * np.random.default_rng(0).standard_normal(photo.shape)
-    whole = Denoiser(noise=0.1, effort="quick", random_state=0).denoise_image(noisy)
+@pytest.mark.parametrize("frames", [(), (2,)])
+def test_a_large_picture_or_stack_in_tiles_is_answered_as_whole_away_from_the_seams(frames, monkeypatch):
+    photo = load_sample_image("china.jpg")[:200, : 40 if frames else 200].mean(axis=2) / 255
+    clean = np.broadcast_to(photo, (*frames, *photo.shape))
+    noisy, seen = clean + 0.1 * np.random.default_rng(0).standard_normal(clean.shape), []
+    denoiser = Denoiser(noise=0.1, effort="quick", random_state=0)
+    denoise = denoiser.denoise_stack if frames else denoiser.denoise_image
+    whole = denoise(noisy)
     monkeypatch.setattr("preimage.denoising.pictures.MOST_POINTS", 1000)
     monkeypatch.setattr("preimage.denoising.pictures.TILE", 120)
-    tiled = Denoiser(noise=0.1, effort="quick", random_state=0).denoise_image(noisy)
-    apart = np.abs(tiled - whole)[:80, :80]
+    with progress.listen(lambda *stage: seen.append(stage)):
+        tiled = denoise(noisy)
+    apart = np.abs(tiled - whole)[..., :80, :80]
     # Two patches can be equally near up to round-off; which one joins a group changes the points around it.
     assert np.mean(apart > 1e-5) < 0.15 and np.sqrt(np.mean(np.square(apart))) < 0.01 * 0.1
-    assert mse(tiled, photo) < 1.02 * mse(whole, photo)
+    assert mse(tiled, clean) < 1.02 * mse(whole, clean)
+    n_tiles = 2 if frames else 4
+    assert [stage for stage in seen if stage[0] == "tiles"] == [("tiles", n, n_tiles) for n in range(n_tiles + 1)]
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (8, 8), (1, 300), (300, 2, 3)])
@@ -461,7 +468,6 @@ def test_a_given_length_scale_is_kept(digits):
 
 
 def test_interrupted_work_leaves_the_estimator_as_it_was(digits, from_noisy):
-    from preimage import progress
 
     before = from_noisy.stack_
 

@@ -74,7 +74,7 @@ def magnified(model, method):
 
 
 def check(model, method, X, expected, accuracy=1e-9):
-    """The program answers as the estimator does, in both precisions; ONNX and torch answer as it does for every batch."""
+    """The program answers as the estimator does, in both precisions, and ONNX and torch as the program does."""
     size = np.abs(expected).max()
     for dtype, bound in PRECISIONS.items():
         bound = max(bound, 16 * np.finfo(dtype).eps * magnified(model, method) / size)

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from preimage import Denoiser, load, progress
 from preimage.datasets import load_digits
+from preimage.denoising.impulses import filled, filling_risk
 from preimage.exceptions import NoiseLevelWarning
 from preimage.kernels import Gaussian, Polynomial
 from preimage.noise import GaussianNoise, Masking, PoissonNoise, RandomImpulses, SaltAndPepper, SpeckleNoise
@@ -257,6 +258,18 @@ def test_salt_and_pepper_is_recognised_and_beats_a_median(p):
     found = denoiser.denoise_image(noisy)
     assert denoiser.noise_.p == pytest.approx(p, rel=0.15)
     assert psnr(photo, found) > psnr(photo, median_filter(noisy, 3)) + 4
+    assert 0.4 * mse(found, photo) < denoiser.risk_ < 2.5 * mse(found, photo)  # the error of so few values is chance
+
+
+def test_the_risk_of_filled_values_is_their_error():
+    photo = load_sample_image("flower.jpg")[100:228, 200:328].mean(axis=2)[..., None] / 255
+    errors, risks = [], []
+    for rng in np.random.default_rng(0).spawn(8):
+        missing = rng.random(photo.shape) < 0.1
+        noisy = np.where(missing, 0.0, photo)
+        errors.append(mse(filled(noisy, missing), photo))
+        risks.append(filling_risk(noisy, missing, rng))
+    assert np.mean(risks) == pytest.approx(np.mean(errors), rel=0.25)  # errors of single draws differ by 40 %
 
 
 @pytest.mark.parametrize("p", [0.05, 0.15])

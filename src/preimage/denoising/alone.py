@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from preimage.denoising.chroma import CoarseColours
-from preimage.denoising.impulses import filled, impulses_in
+from preimage.denoising.impulses import filled, filling_risk, impulses_in
 from preimage.denoising.jpeg import LUMINANCE, sigma_before_jpeg
 from preimage.denoising.learning import Units
 from preimage.denoising.levels import at_lags, measured_noise
@@ -45,7 +45,8 @@ def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np
 def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
     if law is None and (impulses := impulses_in(image)):
         missing, noise = impulses
-        return replace(_one_kind(filled(image, missing), law, effort, rng), noise=noise)
+        found = _one_kind(filled(image, missing), law, effort, rng)
+        return replace(found, noise=noise, risk=found.risk + filling_risk(image, missing, rng))
     units, curve = Units.of(image), _given(image, law) if law else estimated_noise(image)
     if np.ptp(image) == 0 or not curve.floor + curve.slope + curve.bend > NO_NOISE * units.scale**2:
         return Answered(image.copy(), 0.0, {}, curve.law)

@@ -10,7 +10,7 @@ import numpy as np
 from preimage.gram import tiles
 from preimage.noise import NoiseLaw, RandomImpulses, SaltAndPepper
 
-__all__ = ["filled", "impulses_in"]
+__all__ = ["filled", "filling_risk", "impulses_in"]
 
 FEWEST, MOST = 0.003, 0.6  # shares of lost values from which, and up to which, they are taken for lost
 OUTLYING = 4.0  # how far from their neighbours they are, in standard deviations of the others
@@ -24,6 +24,7 @@ ANYWHERE = 0.6  # the same of random impulses, which are found as often in the d
 OPPOSITE = 0.35  # the least share of random impulses in the half of the range opposite to their neighbours: half of all
 EVEN = 0.3  # the least share of these in either half of that half
 ROUNDS = 2
+LEFT_OUT = 0.1  # share of known values by which the error of filling is measured
 ENOUGH = 512  # points along a side of the middle of an image that tells whether it has random impulses
 
 
@@ -127,6 +128,13 @@ def filled(image: np.ndarray, missing: np.ndarray) -> np.ndarray:
         now = missing & np.isfinite(medians)
         found[now], missing[now] = medians[now], False
     return found
+
+
+def filling_risk(image: np.ndarray, missing: np.ndarray, rng: np.random.Generator) -> float:
+    """The mean squared error of an image that filled values are to blame for: as for known values that are left out."""
+    left_out = ~missing & (rng.random(image.shape) < LEFT_OUT)
+    gaps = (filled(image, missing | left_out) - image)[left_out]
+    return float(missing.mean() * np.mean(np.square(gaps))) if gaps.size else 0.0
 
 
 def _medians(image: np.ndarray, left_out: np.ndarray) -> np.ndarray:

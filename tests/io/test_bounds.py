@@ -66,6 +66,22 @@ def test_what_unfolds_to_more_than_a_file_can_hold_is_refused_at_no_cost(tmp_pat
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_large_picture_takes_little_more_than_its_numbers(tmp_path, channels):
+    shape = (1000, 1000, channels)[: 2 if channels == 1 else 3]
+    levels = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+    pytest.importorskip("PIL.Image").fromarray(levels).save(tmp_path / "a.png", compress_level=0)
+    tracemalloc.start()
+    try:
+        data = io.read(tmp_path / "a.png")
+        assert tracemalloc.get_traced_memory()[1] < 2.5 * levels.size  # the pixels once, and a mask
+        found = data.whole()
+        assert tracemalloc.get_traced_memory()[1] < (8 + 2.5) * levels.size
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(found.reshape(shape), levels / 255)
+
+
 def test_packed_files_of_ordinary_size_are_read(tmp_path):
     packed_zeros(tmp_path / "zeros.npz", MEBIBYTE)
     assert io.read(tmp_path / "zeros.npz").shape == (MEBIBYTE // 32, 4)

@@ -106,6 +106,14 @@ def test_kernel_values_that_overflow_are_refused_at_fit(approximation, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("solver", ["dense", "block_krylov", "lanczos", "power"])
+@pytest.mark.parametrize(("dtype", "scale"), [(np.float32, 1e-21), (np.float64, 1e-160)])
+def test_kernel_values_without_their_digits_are_refused_at_fit(solver, dtype, scale):
+    X = np.random.default_rng(0).standard_normal((24, 2)).astype(dtype) * dtype(scale)
+    with pytest.raises(ValueError, match="bring the columns to a larger scale"):
+        KernelPCA(2, kernel="linear", solver=solver, random_state=0).fit(X)
+
+
 def test_features_whose_covariance_overflows_are_refused_at_fit():
     with pytest.raises(ValueError, match="bring the columns to a smaller scale"):
         KernelPCA(2, kernel=Polynomial(degree=3), approximation=10, random_state=0).fit(1e30 * np.eye(24))

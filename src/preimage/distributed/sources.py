@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from preimage.distributed import cluster
 from preimage.exceptions import DataFileError
 from preimage.gram.memory import free_memory
 from preimage.io.base import note
-from preimage.io.bounds import parsed
+from preimage.io.bounds import RATIO, parsed, refuse_claim
 from preimage.io.parquet import ParquetTable
 
 CHUNK = 32 * 2**20  # bytes of a chunk, where the store has none of its own
+MOST_CHUNKS = 100_000
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,12 @@ def _refuse_large_chunks(array, path: Path) -> None:
         )
 
 
+def _refuse_many_chunks(number: int, path: Path) -> None:
+    """Refuse more chunks than a graph of tasks can hold."""
+    if number > MOST_CHUNKS:
+        raise DataFileError(f"{path} has {number:,} chunks, too many to be trusted: use larger ones.")
+
+
 def in_order(lazy) -> Iterator[np.ndarray]:
     """The blocks of a Dask array one after the other, computed a few at a time."""
     ahead, blocks = 2 * cluster.n_parallel_tasks(), lazy.to_delayed().ravel()
@@ -114,7 +122,7 @@ def in_order(lazy) -> Iterator[np.ndarray]:
 def _folder(path: Path):
     if _is_zarr(path):
         _refuse_pickle(path)
-        return _matrix(_whole_rows(da.from_zarr(str(path))), path), None
+        return _matrix(_whole_rows(_zarr(path)), path), None
     files = _parts(path, ".npy")
     if not files:
         return _parquet(_parts(path, ".parquet"))
@@ -127,6 +135,25 @@ def _folder(path: Path):
             )
     reader = Files(tuple(map(str, files)))
     return _array(reader, [len(head) for head in heads], heads[0].shape[1], heads[0].dtype), None
+
+
+def _zarr(path: Path):
+    import zarr
+
+    found = zarr.open_array(str(path), mode="r")
+    refuse_claim(str(path), found.nbytes, _size(path, found.nbytes / RATIO))
+    _refuse_many_chunks(prod(-(-length // part) for length, part in zip(found.shape, found.chunks, strict=True)), path)
+    return da.from_zarr(found)
+
+
+def _size(folder: Path, enough: float) -> int:
+    """The bytes of all files in a folder, counted until they are enough."""
+    total = 0
+    for file in folder.rglob("*"):
+        total += file.stat().st_size
+        if total >= enough:
+            break
+    return total
 
 
 def _npy(path: Path):
@@ -142,6 +169,7 @@ def _hdf5(path: Path):
             raise DataFileError(f"{path} holds {len(matrices)} matrices: call the rows X, or keep only one.")
         key = "X" if "X" in matrices else matrices[0]
         _refuse_foreign_rows(path, file, key)
+        refuse_claim(str(path), file[key].nbytes, path.stat().st_size)
         return _sliced(path, key, file[key]), None
 
 
@@ -189,6 +217,7 @@ def _sliced(path: Path, key: str, found):
     if found.ndim != 2:
         raise DataFileError(f"{path} holds an array of {found.ndim} axes, and rows need two.")
     length = max(1, CHUNK // max(found.dtype.itemsize * found.shape[1], 1))
+    _refuse_many_chunks(found.shape[0] // length, path)
     ends = (*range(length, found.shape[0], length), found.shape[0])
     return _array(Slices(str(path.absolute()), key, ends), np.diff((0, *ends)), found.shape[1], found.dtype)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,12 @@ from preimage.io.bounds import RATIO, parsed, refuse_claim
 from preimage.io.parquet import ParquetTable
 
 CHUNK = 32 * 2**20  # bytes of a chunk, where the store has none of its own
-MOST_CHUNKS = 100_000
+MOST_CHUNKS = 100_000  # that a graph of tasks holds
 
 
 @dataclass(frozen=True)
 class Slices:
-    """Rows of one array in an .npy or HDF5 file, by consecutive slices."""
+    """Rows of one array in an .npy or HDF5 file or a zarr store, by consecutive slices."""
 
     path: str
     key: str
@@ -37,6 +36,10 @@ class Slices:
     def read(self, number: int) -> np.ndarray:
         """The rows of a chunk."""
         part = slice(self.ends[number - 1] if number else 0, self.ends[number])
+        if Path(self.path).is_dir():
+            import zarr
+
+            return np.asarray(zarr.open_array(self.path, mode="r")[part])
         if not self.key:
             return np.array(np.load(self.path, mmap_mode="r", allow_pickle=False)[part])
         import h5py
@@ -106,12 +109,6 @@ def _refuse_large_chunks(array, path: Path) -> None:
         )
 
 
-def _refuse_many_chunks(number: int, path: Path) -> None:
-    """Refuse more chunks than a graph of tasks can hold."""
-    if number > MOST_CHUNKS:
-        raise DataFileError(f"{path} has {number:,} chunks, too many to be trusted: use larger ones.")
-
-
 def in_order(lazy) -> Iterator[np.ndarray]:
     """The blocks of a Dask array one after the other, computed a few at a time."""
     ahead, blocks = 2 * cluster.n_parallel_tasks(), lazy.to_delayed().ravel()
@@ -121,8 +118,7 @@ def in_order(lazy) -> Iterator[np.ndarray]:
 
 def _folder(path: Path):
     if _is_zarr(path):
-        _refuse_pickle(path)
-        return _matrix(_whole_rows(_zarr(path)), path), None
+        return _zarr(path), None
     files = _parts(path, ".npy")
     if not files:
         return _parquet(_parts(path, ".parquet"))
@@ -140,10 +136,10 @@ def _folder(path: Path):
 def _zarr(path: Path):
     import zarr
 
+    _refuse_pickle(path)
     found = zarr.open_array(str(path), mode="r")
     refuse_claim(str(path), found.nbytes, _size(path, found.nbytes / RATIO))
-    _refuse_many_chunks(prod(-(-length // part) for length, part in zip(found.shape, found.chunks, strict=True)), path)
-    return da.from_zarr(found)
+    return _sliced(path, "", found, found.chunks[0])
 
 
 def _size(folder: Path, enough: float) -> int:
@@ -213,11 +209,12 @@ def _parquet(paths: list[Path]):
     return _array(Groups(places, columns), sizes, len(columns), np.dtype(float)), found
 
 
-def _sliced(path: Path, key: str, found):
+def _sliced(path: Path, key: str, found, length: int | None = None):
     if found.ndim != 2:
         raise DataFileError(f"{path} holds an array of {found.ndim} axes, and rows need two.")
-    length = max(1, CHUNK // max(found.dtype.itemsize * found.shape[1], 1))
-    _refuse_many_chunks(found.shape[0] // length, path)
+    length = length or max(1, CHUNK // max(found.dtype.itemsize * found.shape[1], 1))
+    if (number := -(-found.shape[0] // length)) > MOST_CHUNKS:
+        raise DataFileError(f"{path} has {number:,} chunks, too many to be trusted: use larger ones.")
     ends = (*range(length, found.shape[0], length), found.shape[0])
     return _array(Slices(str(path.absolute()), key, ends), np.diff((0, *ends)), found.shape[1], found.dtype)
 
@@ -230,18 +227,8 @@ def _array(reader, sizes, width: int, dtype):
 def _read(reader, block_id=None) -> np.ndarray:
     try:
         return reader.read(block_id[0])
-    except (OSError, ValueError) as error:  # what a damaged part of a store raises when it is read
+    except Exception as error:  # a damaged chunk can make its decoder fail in any way
         raise DataFileError(f"chunk {block_id[0] + 1} of the store is damaged or gone: {error}") from error
-
-
-def _matrix(array, path: Path):
-    if array.ndim != 2:
-        raise DataFileError(f"{path} holds an array of {array.ndim} axes, and rows need two.")
-    return array
-
-
-def _whole_rows(array):
-    return array.rechunk({1: -1}) if array.ndim == 2 and array.numblocks[1] > 1 else array
 
 
 def _is_zarr(path: Path) -> bool:

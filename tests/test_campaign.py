@@ -12,6 +12,7 @@ import preimage
 from preimage import Denoiser, KernelPCA
 from preimage.eigen import PowerDeflation
 from preimage.exceptions import ConvergenceWarning, DataFileError, ModelFileError
+from preimage.features import RandomFourier
 from preimage.gram.operators import Stored
 from preimage.kernels import Gaussian, Polynomial, Sigmoid
 
@@ -150,7 +151,9 @@ def test_denoising_keeps_single_precision():
 
 def damaged_model(path, change):
     """Save a model after a change of its parts that its constructors allow."""
-    kpca = KernelPCA(2, random_state=0).fit(np.random.default_rng(0).standard_normal((20, 3)))
+    kpca = KernelPCA(2, approximation=RandomFourier(20), random_state=0).fit(
+        np.random.default_rng(0).standard_normal((20, 3))
+    )
     change(kpca)
     kpca.save(path)
 
@@ -166,6 +169,7 @@ def test_model_files_without_a_seed_are_refused(tmp_path, seed):
     ("parts", "message"),
     [
         ({"offsets": np.zeros(1)}, "eigenvalue, offset or residual"),
+        ({"kernel": RandomFourier(20)}, "no kernel"),
         ({"inputs": (1.0, 2.0)}, "training rows"),
         ({"inputs": None}, "training rows"),
         ({"inputs": np.full((20, 3), 1e300)}, "training rows"),

@@ -33,9 +33,10 @@ def test_mutated_model_files_are_refused_or_work():
 
 
 def test_mutated_data_files_are_refused_or_read():
-    from files import data_files
+    from files import data_files, data_folders
 
     no_failures(data_files(10, seed=1))
+    no_failures(data_folders(10, seed=1))
 
 
 def test_extreme_numbers_give_finite_answers_or_a_sentence():

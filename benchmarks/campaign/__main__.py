@@ -15,15 +15,16 @@ import signal
 from pathlib import Path
 
 from crowds import threads_and_forks, workers_killed
-from files import data_files, model_files
+from files import data_files, data_folders, model_files
 from interruption import calls_interrupted, commands_killed, disk_full, memory_limits
 from numerics import numerics
 from tally import Tally
 
-# Every part, with the cases of a full run; those of data files are for each format.
+# Every part, with the cases of a full run; those of data files and folders are for each format.
 PARTS = {
     "models": (model_files, 50_000),
     "data": (data_files, 5_000),
+    "folders": (data_folders, 5_000),
     "numerics": (numerics, 15_000),
     "crowds": (threads_and_forks, 2_000),
     "kills": (commands_killed, 500),

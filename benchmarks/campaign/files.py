@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +18,6 @@ from preimage.features import RandomFourier
 from preimage.io import Form, models, stores
 
 FORMATS = (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".wav", ".flac", ".png", ".jpg", ".tif", ".bmp")
-FORMATS += ("",)  # a folder of pictures
 MODELS = (
     KernelPCA(2),
     KernelPCA(2, approximation=8, random_state=0),
@@ -63,11 +63,20 @@ def _use(model: object, X: np.ndarray, tally: Tally) -> None:
 
 
 def data_files(cases: int, seed: int) -> list[Tally]:
-    """``cases`` mutated files of every format, read whole; of a folder or store, one file is mutated."""
+    """``cases`` mutated files of every format, read whole."""
+    return _mutated(FORMATS, cases, seed)
+
+
+def data_folders(cases: int, seed: int) -> list[Tally]:
+    """The same of folders and stores, of which one file is mutated."""
+    return _mutated(("", *STORES), cases, seed)
+
+
+def _mutated(endings: Iterable[str], cases: int, seed: int) -> list[Tally]:
     found = []
     with TemporaryDirectory() as folder:
-        for ending in (*FORMATS, *STORES):
-            tally, rng = Tally(f"data {ending or 'folder'}"), generator(seed, ending)
+        for ending in endings:
+            tally, rng = Tally(f"data {ending or 'pictures'}"), generator(seed, ending)
             place = Path(folder) / f"rows{ending}"
             _write_sound(place, rng)
             parts = {file: file.read_bytes() for file in (place, *sorted(place.rglob("*"))) if file.is_file()}
@@ -123,5 +132,5 @@ STORES = {
     ".zarr": lambda place, rows: _write_zarr(place, rows, 3),
     ".v2.zarr": lambda place, rows: _write_zarr(place, rows, 2),
     ".h5": _write_hdf5,
-    "_arrays": _write_arrays,
+    " arrays": _write_arrays,
 }

@@ -17,6 +17,7 @@ import numpy as np
 from preimage.distributed import cluster
 from preimage.exceptions import DataFileError
 from preimage.gram.memory import free_memory
+from preimage.io.arrays import open_array
 from preimage.io.base import note
 from preimage.io.bounds import RATIO, parsed, refuse_claim
 from preimage.io.parquet import ParquetTable
@@ -41,7 +42,7 @@ class Slices:
 
             return np.asarray(zarr.open_array(self.path, mode="r")[part])
         if not self.key:
-            return np.array(np.load(self.path, mmap_mode="r", allow_pickle=False)[part])
+            return np.array(open_array(Path(self.path))[part])
         import h5py
 
         with h5py.File(self.path, "r") as file:
@@ -56,7 +57,7 @@ class Files:
 
     def read(self, number: int) -> np.ndarray:
         """The rows of a file."""
-        return np.load(self.paths[number], allow_pickle=False)
+        return np.array(open_array(Path(self.paths[number])))
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def _folder(path: Path):
     files = _parts(path, ".npy")
     if not files:
         return _parquet(_parts(path, ".parquet"))
-    heads = [np.load(file, mmap_mode="r", allow_pickle=False) for file in files]
+    heads = [open_array(file) for file in files]
     for file, head in zip(files, heads, strict=True):
         if head.ndim != 2 or head.shape[1] != heads[0].shape[1] or head.dtype != heads[0].dtype:
             raise DataFileError(
@@ -153,7 +154,7 @@ def _size(folder: Path, enough: float) -> int:
 
 
 def _npy(path: Path):
-    return _sliced(path, "", np.load(path, mmap_mode="r", allow_pickle=False)), None
+    return _sliced(path, "", open_array(path)), None
 
 
 def _hdf5(path: Path):

@@ -43,12 +43,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"How many of a full run's {ROUNDS}.")
+    parser.add_argument("--first", type=int, default=1, help="The round to begin with; record.py adds up the files.")
     parser.add_argument("--cases", type=int, help="Of a part in each round; by default those of a full run.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="Write the figures there, too.")
     given = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell switches off for jobs in the background
     found: dict[str, Tally] = {}
-    for seed in range(given.rounds):
+    for seed in range(given.first - 1, given.first - 1 + given.rounds):
         for name in given.only:
             run, full = PARTS[name]
             for tally in run(given.cases or -(-full // ROUNDS), seed):

@@ -2,11 +2,14 @@
 
 import json
 import sys
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn import config_context
 
 import preimage
 from preimage import Denoiser, KernelPCA
@@ -148,6 +151,34 @@ def test_denoising_keeps_single_precision():
     single, double = kpca.fit(X).denoise(X), kpca.fit(X.astype(float)).denoise(X.astype(float))
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, double, atol=1e-3)
+
+
+@pytest.mark.parametrize("preimage", ["wiener", "one_step", "nearest", "distance", "learned"])
+def test_denoising_obeys_the_budget_and_keeps_nothing(preimage):
+    rng = np.random.default_rng(0)
+    kpca = KernelPCA(4, preimage=preimage, random_state=0).fit(rng.standard_normal((400, 5)))
+    kpca.denoise(rng.standard_normal((10, 5)))  # prepares what depends on the model alone
+    noisy, budget = rng.standard_normal((8000, 5)), 4 * 2**20
+    with config_context(working_memory=budget / 2**20):
+        tracemalloc.start()
+        try:
+            found = kpca.denoise(noisy)
+            kept, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert kept < 2 * found.nbytes  # all kernel values of the rows would be 8000 × 400 numbers, 24 MiB
+    assert peak < 2 * budget + 4 * noisy.nbytes
+
+
+def test_threads_that_write_the_same_file_leave_a_whole_one(tmp_path):
+    rng = np.random.default_rng(0)
+    kpca = KernelPCA(2).fit(rng.standard_normal((20, 3)))
+    given = [rng.standard_normal((3000, 3)) for _ in range(2)]
+    expected = [kpca.transform(X) for X in given]
+    with ThreadPoolExecutor(2) as pool:
+        for found in pool.map(lambda X: np.array(kpca.transform(X, out=tmp_path / "codes.npy")), given * 10):
+            assert any(np.array_equal(found, codes) for codes in expected)
+    assert [file.name for file in tmp_path.iterdir()] == ["codes.npy"]
 
 
 def damaged_model(path, change):

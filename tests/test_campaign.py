@@ -54,6 +54,16 @@ def test_interrupted_calls_leave_all_as_it_was():
     no_failures(calls_interrupted(6, seed=1))
 
 
+def test_hostile_names_act_neither_on_the_console_nor_in_a_page():
+    from interruption import Ended
+    from names import _Active, _is_harmless, hostile_names
+
+    no_failures(hostile_names(2, seed=1))
+    assert not _is_harmless(Ended(0, "", "\x1b[31mred"))
+    for page in ("<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<a href='javascript:alert(1)'>"):
+        assert _Active.found_in(page)
+
+
 def test_threads_and_forks_give_the_answers_of_one_thread():
     from crowds import threads_and_forks
 

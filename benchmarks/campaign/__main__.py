@@ -17,6 +17,7 @@ from pathlib import Path
 from crowds import threads_and_forks, workers_killed
 from files import data_files, data_folders, model_files
 from interruption import calls_interrupted, commands_killed, disk_full, memory_limits
+from names import hostile_names
 from numerics import numerics
 from tally import Tally
 
@@ -26,6 +27,7 @@ PARTS = {
     "data": (data_files, 5_000),
     "folders": (data_folders, 5_000),
     "numerics": (numerics, 15_000),
+    "names": (hostile_names, 200),
     "crowds": (threads_and_forks, 2_000),
     "kills": (commands_killed, 500),
     "interrupts": (calls_interrupted, 200),

@@ -149,6 +149,7 @@ def _calls(folder: Path, rng: np.random.Generator) -> list[tuple[list[str], Path
         ("denoise", str(folder / "images.npy"), "images"),
     ):
         calls.append(([name, source, "-o", str(folder / ending), "--force"], folder / ending))
+    calls.append((["monitor", rows, rows, "-o", str(folder / "alarms.csv"), "--force"], folder / "alarms.csv"))
     calls.append((["export", model, "-o", str(folder / "model.onnx"), "--force"], folder / "model.onnx"))
     with TemporaryDirectory() as log:
         ended = [(call, command(call, Path(log)).ended()) for call, _ in calls]

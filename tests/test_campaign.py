@@ -12,7 +12,7 @@ import pytest
 from sklearn import config_context
 
 import preimage
-from preimage import Denoiser, KernelPCA
+from preimage import Denoiser, InvertibleKernelPCA, KernelPCA
 from preimage.eigen import PowerDeflation
 from preimage.exceptions import ConvergenceWarning, DataFileError, ModelFileError
 from preimage.features import RandomFourier
@@ -93,6 +93,13 @@ def test_ratios_of_an_indefinite_kernel_sum_to_one_at_most():
     with pytest.warns(UserWarning, match="negative"):
         kpca = KernelPCA(2, kernel=Sigmoid(1.0, -0.5)).fit(X)
     assert kpca.explained_variance_ratio_.sum() <= 1 + 1e-12
+
+
+def test_ratios_of_single_precision_sum_to_one_at_most():
+    X = np.random.default_rng(0).standard_normal((240, 1))
+    X[0] *= 1e12
+    ratios = InvertibleKernelPCA(2, n_features=20, random_state=0).fit(X.astype(np.float32)).explained_variance_ratio_
+    assert ratios.sum(dtype=float) <= 1 + 2 * np.finfo(np.float32).eps  # the round-off of two quotients
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e25])

@@ -132,5 +132,5 @@ STORES = {
     ".zarr": lambda place, rows: _write_zarr(place, rows, 3),
     ".v2.zarr": lambda place, rows: _write_zarr(place, rows, 2),
     ".h5": _write_hdf5,
-    " arrays": _write_arrays,
+    "arrays": _write_arrays,
 }

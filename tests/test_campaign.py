@@ -2,16 +2,20 @@
 
 import json
 import sys
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn import config_context
 
 import preimage
-from preimage import Denoiser, KernelPCA
+from preimage import Denoiser, InvertibleKernelPCA, KernelPCA
 from preimage.eigen import PowerDeflation
 from preimage.exceptions import ConvergenceWarning, DataFileError, ModelFileError
+from preimage.features import RandomFourier
 from preimage.gram.operators import Stored
 from preimage.kernels import Gaussian, Polynomial, Sigmoid
 
@@ -32,9 +36,10 @@ def test_mutated_model_files_are_refused_or_work():
 
 
 def test_mutated_data_files_are_refused_or_read():
-    from files import data_files
+    from files import data_files, data_folders
 
     no_failures(data_files(10, seed=1))
+    no_failures(data_folders(10, seed=1))
 
 
 def test_extreme_numbers_give_finite_answers_or_a_sentence():
@@ -47,6 +52,16 @@ def test_interrupted_calls_leave_all_as_it_was():
     from interruption import calls_interrupted
 
     no_failures(calls_interrupted(6, seed=1))
+
+
+def test_hostile_names_act_neither_on_the_console_nor_in_a_page():
+    from interruption import Ended
+    from names import _Active, _is_harmless, hostile_names
+
+    no_failures(hostile_names(2, seed=1))
+    assert not _is_harmless(Ended(0, "", "\x1b[31mred"))
+    for page in ("<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<a href='javascript:alert(1)'>"):
+        assert _Active.found_in(page)
 
 
 def test_threads_and_forks_give_the_answers_of_one_thread():
@@ -80,6 +95,13 @@ def test_ratios_of_an_indefinite_kernel_sum_to_one_at_most():
     assert kpca.explained_variance_ratio_.sum() <= 1 + 1e-12
 
 
+def test_ratios_of_single_precision_sum_to_one_at_most():
+    X = np.random.default_rng(0).standard_normal((240, 1))
+    X[0] *= 1e12
+    ratios = InvertibleKernelPCA(2, n_features=20, random_state=0).fit(X.astype(np.float32)).explained_variance_ratio_
+    assert ratios.sum(dtype=float) <= 1 + 2 * np.finfo(np.float32).eps  # the round-off of two quotients
+
+
 @pytest.mark.parametrize("scale", [1e-30, 1e25])
 def test_single_precision_refuses_length_scales_without_a_square(scale):
     X = (scale * np.random.default_rng(0).standard_normal((20, 3))).astype(np.float32)
@@ -104,6 +126,14 @@ def test_kernel_values_that_overflow_are_refused_at_fit(approximation, capfd):
     with pytest.raises(ValueError, match="bring the columns to a smaller scale"):
         KernelPCA(2, kernel=Polynomial(degree=3), approximation=approximation, random_state=0).fit(X)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("solver", ["dense", "block_krylov", "lanczos", "power"])
+@pytest.mark.parametrize(("dtype", "scale"), [(np.float32, 1e-21), (np.float64, 1e-160)])
+def test_kernel_values_without_their_digits_are_refused_at_fit(solver, dtype, scale):
+    X = np.random.default_rng(0).standard_normal((24, 2)).astype(dtype) * dtype(scale)
+    with pytest.raises(ValueError, match="bring the columns to a larger scale"):
+        KernelPCA(2, kernel="linear", solver=solver, random_state=0).fit(X)
 
 
 def test_features_whose_covariance_overflows_are_refused_at_fit():
@@ -140,9 +170,39 @@ def test_denoising_keeps_single_precision():
     np.testing.assert_allclose(single, double, atol=1e-3)
 
 
+@pytest.mark.parametrize("preimage", ["wiener", "one_step", "nearest", "distance", "learned"])
+def test_denoising_obeys_the_budget_and_keeps_nothing(preimage):
+    rng = np.random.default_rng(0)
+    kpca = KernelPCA(4, preimage=preimage, random_state=0).fit(rng.standard_normal((400, 5)))
+    kpca.denoise(rng.standard_normal((10, 5)))  # prepares what depends on the model alone
+    noisy, budget = rng.standard_normal((8000, 5)), 4 * 2**20
+    with config_context(working_memory=budget / 2**20):
+        tracemalloc.start()
+        try:
+            found = kpca.denoise(noisy)
+            kept, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert kept < 2 * found.nbytes  # all kernel values of the rows would be 8000 × 400 numbers, 24 MiB
+    assert peak < 2 * budget + 4 * noisy.nbytes
+
+
+def test_threads_that_write_the_same_file_leave_a_whole_one(tmp_path):
+    rng = np.random.default_rng(0)
+    kpca = KernelPCA(2).fit(rng.standard_normal((20, 3)))
+    given = [rng.standard_normal((3000, 3)) for _ in range(2)]
+    expected = [kpca.transform(X) for X in given]
+    with ThreadPoolExecutor(2) as pool:
+        for found in pool.map(lambda X: np.array(kpca.transform(X, out=tmp_path / "codes.npy")), given * 10):
+            assert any(np.array_equal(found, codes) for codes in expected)
+    assert [file.name for file in tmp_path.iterdir()] == ["codes.npy"]
+
+
 def damaged_model(path, change):
     """Save a model after a change of its parts that its constructors allow."""
-    kpca = KernelPCA(2, random_state=0).fit(np.random.default_rng(0).standard_normal((20, 3)))
+    kpca = KernelPCA(2, approximation=RandomFourier(20), random_state=0).fit(
+        np.random.default_rng(0).standard_normal((20, 3))
+    )
     change(kpca)
     kpca.save(path)
 
@@ -158,6 +218,7 @@ def test_model_files_without_a_seed_are_refused(tmp_path, seed):
     ("parts", "message"),
     [
         ({"offsets": np.zeros(1)}, "eigenvalue, offset or residual"),
+        ({"kernel": RandomFourier(20)}, "no kernel"),
         ({"inputs": (1.0, 2.0)}, "training rows"),
         ({"inputs": None}, "training rows"),
         ({"inputs": np.full((20, 3), 1e300)}, "training rows"),

@@ -15,16 +15,19 @@ import signal
 from pathlib import Path
 
 from crowds import threads_and_forks, workers_killed
-from files import data_files, model_files
+from files import data_files, data_folders, model_files
 from interruption import calls_interrupted, commands_killed, disk_full, memory_limits
+from names import hostile_names
 from numerics import numerics
 from tally import Tally
 
-# Every part, with the cases of a full run; those of data files are for each format.
+# Every part, with the cases of a full run; those of data files and folders are for each format.
 PARTS = {
     "models": (model_files, 50_000),
     "data": (data_files, 5_000),
+    "folders": (data_folders, 5_000),
     "numerics": (numerics, 15_000),
+    "names": (hostile_names, 200),
     "crowds": (threads_and_forks, 2_000),
     "kills": (commands_killed, 500),
     "interrupts": (calls_interrupted, 200),
@@ -42,12 +45,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"How many of a full run's {ROUNDS}.")
+    parser.add_argument("--first", type=int, default=1, help="The round to begin with; record.py adds up the files.")
     parser.add_argument("--cases", type=int, help="Of a part in each round; by default those of a full run.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="Write the figures there, too.")
     given = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell switches off for jobs in the background
     found: dict[str, Tally] = {}
-    for seed in range(given.rounds):
+    for seed in range(given.first - 1, given.first - 1 + given.rounds):
         for name in given.only:
             run, full = PARTS[name]
             for tally in run(given.cases or -(-full // ROUNDS), seed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,7 +15,7 @@ import preimage
 from preimage import Denoiser, Imputer, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor, io
 from preimage.exceptions import DataFileError, ModelFileError, PreimageWarning, silenced
 from preimage.features import RandomFourier
-from preimage.io import Form, models
+from preimage.io import Form, models, stores
 
 FORMATS = (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet", ".xlsx", ".wav", ".flac", ".png", ".jpg", ".tif", ".bmp")
 MODELS = (
@@ -57,30 +58,79 @@ def _use(model: object, X: np.ndarray, tally: Tally) -> None:
     for name in ("transform", "predict", "score_samples", "denoise", "impute"):
         if hasattr(model, name) and hasattr(model, "n_features_in_"):
             answer = getattr(model, name)(X[:4])
-            tally.check(bool(np.isfinite(answer).all()), "not finite", f"{name} of {model!r}")
+            wrong = np.isnan(answer) if name == "score_samples" else ~np.isfinite(answer)  # a score may be −∞
+            tally.check(not wrong.any(), "not finite", f"{name} of {model!r}")
 
 
 def data_files(cases: int, seed: int) -> list[Tally]:
     """``cases`` mutated files of every format, read whole."""
+    return _mutated(FORMATS, cases, seed)
+
+
+def data_folders(cases: int, seed: int) -> list[Tally]:
+    """The same of folders and stores, of which one file is mutated."""
+    return _mutated(("", *STORES), cases, seed)
+
+
+def _mutated(endings: Iterable[str], cases: int, seed: int) -> list[Tally]:
     found = []
     with TemporaryDirectory() as folder:
-        for ending in FORMATS:
-            tally, rng = Tally(f"data {ending}"), generator(seed, ending)
-            path = Path(folder) / f"rows{ending}"
-            whole = _sound_file(path, rng)
+        for ending in endings:
+            tally, rng = Tally(f"data {ending or 'pictures'}"), generator(seed, ending)
+            place = Path(folder) / f"rows{ending}"
+            _write_sound(place, rng)
+            parts = {file: file.read_bytes() for file in (place, *sorted(place.rglob("*"))) if file.is_file()}
             for number in range(cases):
-                path.write_bytes(changed_bytes(whole, rng))
-                tally.attempt(f"case {number}", lambda path=path: io.read(path).whole(gaps=True), (DataFileError,))
+                path = list(parts)[int(rng.integers(len(parts)))]
+                path.write_bytes(changed_bytes(parts[path], rng))
+                tally.attempt(f"case {number}", lambda place=place: _read(place), (DataFileError,))
+                path.write_bytes(parts[path])
             found.append(tally)
     return found
 
 
-def _sound_file(path: Path, rng: np.random.Generator) -> bytes:
+def _read(place: Path) -> Any:
+    with stores.opened(str(place)) as data:
+        return data.whole(gaps=True) if isinstance(data, io.Data) else list(data.answered(lambda array: array))
+
+
+def _write_sound(place: Path, rng: np.random.Generator) -> None:
     form, rows = Form(columns=("a", "b", "c")), rng.standard_normal((12, 3))
-    if path.suffix in PICTURES:
+    if write_store := STORES.get(place.name.removeprefix("rows")):
+        write_store(place, rows)
+        return
+    if place.suffix in PICTURES:
         form, rows = Form(shape=(8, 8), alone="image"), rng.random((1, 64))
-    elif path.suffix in SOUNDS:
+    elif not place.suffix:
+        form, rows = Form(shape=(8, 8)), rng.random((3, 64))
+    elif place.suffix in SOUNDS:
         form, rows = Form(rate=8000, sample="int16", alone="signal"), rng.uniform(-1, 1, (300, 1))
-    with io.writing(path, form, overwrite=True) as write:
+    with io.writing(place, form, overwrite=True) as write:
         write([rows])
-    return path.read_bytes()
+
+
+def _write_zarr(place: Path, rows: np.ndarray, version: int) -> None:
+    import zarr
+
+    zarr.create_array(str(place), data=rows, chunks=(4, 3), zarr_format=version)
+
+
+def _write_hdf5(place: Path, rows: np.ndarray) -> None:
+    import h5py
+
+    with h5py.File(place, "w") as file:
+        file.create_dataset("X", data=rows, chunks=(4, 3), compression="gzip")
+
+
+def _write_arrays(place: Path, rows: np.ndarray) -> None:
+    place.mkdir()
+    for number, part in enumerate(np.split(rows, 3)):
+        np.save(place / f"{number}.npy", part)
+
+
+STORES = {
+    ".zarr": lambda place, rows: _write_zarr(place, rows, 3),
+    ".v2.zarr": lambda place, rows: _write_zarr(place, rows, 2),
+    ".h5": _write_hdf5,
+    "arrays": _write_arrays,
+}

@@ -33,24 +33,25 @@ MOST_ATTEMPTS = 10  # for each case that a signal shall reach
 
 @dataclass(frozen=True)
 class Ended:
-    """How a forked process ended: its exit code, negative for a signal, and what it wrote to standard error."""
+    """How a forked process ended: its exit code, negative for a signal, and what it wrote to both streams."""
 
     code: int
     told: str
+    said: str
 
 
 class Forked:
     """A function that runs in a forked process, under limits of its resources."""
 
     def __init__(self, action: Callable[[], object], folder: Path, limits: dict[int, int] | None = None):
-        self._log = folder / "stderr.txt"
+        self._streams = {1: folder / "stdout.txt", 2: folder / "stderr.txt"}
         self.process = os.fork()
         if not self.process:
             os._exit(self._run(action, limits or {}))
 
     def _run(self, action: Callable[[], object], limits: dict[int, int]) -> int:
         try:
-            for stream, place in ((1, os.devnull), (2, str(self._log))):
+            for stream, place in self._streams.items():
                 os.dup2(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
             for which, limit in limits.items():
                 resource.setrlimit(which, (limit, limit))
@@ -62,6 +63,7 @@ class Forked:
             traceback.print_exc()
             return 70
         finally:
+            sys.stdout.flush()
             sys.stderr.flush()
 
     def ended(self, seconds: float = LONGEST) -> Ended | None:
@@ -70,10 +72,15 @@ class Forked:
         while True:
             process, status = os.waitpid(self.process, os.WNOHANG)
             if process:
-                return Ended(os.waitstatus_to_exitcode(status), self._log.read_text() if self._log.exists() else "")
+                said, told = (self._written(stream) for stream in self._streams)
+                return Ended(os.waitstatus_to_exitcode(status), told, said)
             if perf_counter() > last:
                 return None
             sleep(0.002)
+
+    def _written(self, stream: int) -> str:
+        place = self._streams[stream]
+        return place.read_bytes().decode(errors="replace") if place.exists() else ""
 
     def signalled(self, which: int, seconds: float) -> tuple[bool, Ended | None]:
         """Whether a signal reached it after some seconds, and how it ended; None if it had to be killed."""
@@ -142,6 +149,7 @@ def _calls(folder: Path, rng: np.random.Generator) -> list[tuple[list[str], Path
         ("denoise", str(folder / "images.npy"), "images"),
     ):
         calls.append(([name, source, "-o", str(folder / ending), "--force"], folder / ending))
+    calls.append((["monitor", rows, rows, "-o", str(folder / "alarms.csv"), "--force"], folder / "alarms.csv"))
     calls.append((["export", model, "-o", str(folder / "model.onnx"), "--force"], folder / "model.onnx"))
     with TemporaryDirectory() as log:
         ended = [(call, command(call, Path(log)).ended()) for call, _ in calls]

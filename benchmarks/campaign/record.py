@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
 
 from figures import record
+from tally import Tally
 
 COLUMNS = ["part", "cases", "refused", "failures", "worst time", "worst memory"]
 
 
 def main() -> None:
-    """Record one table of all files."""
-    found = [figures for name in sys.argv[1:] for figures in json.loads(Path(name).read_text())]
-    record("campaign", "parts", COLUMNS, map(_row, found))
+    """Record one table of all files; those of the same part are added up."""
+    found: dict[str, Tally] = {}
+    for name in sys.argv[1:]:
+        for figures in json.loads(Path(name).read_text()):
+            tally = Tally(**figures | {"failures": Counter(figures["failures"])})
+            found.setdefault(tally.name, Tally(tally.name)).add(tally)
+    record("campaign", "parts", COLUMNS, (_row(tally.figures()) for tally in found.values()))
 
 
 def _row(figures: dict) -> list[str]:

@@ -66,6 +66,22 @@ def test_what_unfolds_to_more_than_a_file_can_hold_is_refused_at_no_cost(tmp_pat
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("channels", [1, 3])
+def test_a_large_picture_takes_little_more_than_its_numbers(tmp_path, channels):
+    shape = (1000, 1000, channels)[: 2 if channels == 1 else 3]
+    levels = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+    pytest.importorskip("PIL.Image").fromarray(levels).save(tmp_path / "a.png", compress_level=0)
+    tracemalloc.start()
+    try:
+        data = io.read(tmp_path / "a.png")
+        assert tracemalloc.get_traced_memory()[1] < 2.5 * levels.size  # the pixels once, and a mask
+        found = data.whole()
+        assert tracemalloc.get_traced_memory()[1] < (8 + 2.5) * levels.size
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(found.reshape(shape), levels / 255)
+
+
 def test_packed_files_of_ordinary_size_are_read(tmp_path):
     packed_zeros(tmp_path / "zeros.npz", MEBIBYTE)
     assert io.read(tmp_path / "zeros.npz").shape == (MEBIBYTE // 32, 4)
@@ -121,11 +137,44 @@ def test_reading_in_circles_and_for_too_long_is_refused(tmp_path, monkeypatch):
         file.stream.read()
 
 
-def test_stores_whose_chunks_no_memory_holds_are_refused(tmp_path):
+def claimed_zarr(path, rows, chunk):
+    """A zarr store without a single chunk: all its numbers are the fill value."""
+    path.mkdir()
+    about = {"zarr_format": 2, "shape": [rows, 4], "chunks": [chunk, 4], "dtype": "<f8", "order": "C"}
+    (path / ".zarray").write_text(json.dumps(about | {"fill_value": 0, "compressor": None, "filters": None}))
+
+
+def claimed_hdf5(path, rows):
+    """An HDF5 file of numbers that were never written."""
+    with pytest.importorskip("h5py").File(path, "w") as file:
+        file.create_dataset("X", (rows, 4), "f8", chunks=(1000, 4))
+
+
+STORES = {
+    "many.zarr": (lambda path: claimed_zarr(path, 700_000, 1), "700,000 chunks, too many to be trusted"),
+    "empty.zarr": (lambda path: claimed_zarr(path, 10**9, 1), "too much for .* bytes to be trusted"),
+    "empty.h5": (lambda path: claimed_hdf5(path, 10**13), "too much for .* bytes to be trusted"),
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_stores_that_claim_what_they_do_not_hold_are_refused_at_no_cost(tmp_path, name):
     sources = pytest.importorskip("preimage.distributed.sources")
-    store = tmp_path / "claims.zarr"
-    store.mkdir()
-    about = {"zarr_format": 2, "shape": [10**12, 4], "chunks": [10**12, 4], "dtype": "<f8", "order": "C"}
-    (store / ".zarray").write_text(json.dumps(about | {"fill_value": 0, "compressor": None, "filters": None}))
+    make, message = STORES[name]
+    make(tmp_path / name)
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataFileError, match=message):
+            sources.open_store(tmp_path / name)
+        assert tracemalloc.get_traced_memory()[1] < 100 * MEBIBYTE
+    finally:
+        tracemalloc.stop()
+
+
+def test_stores_whose_chunks_no_memory_holds_are_refused(tmp_path, monkeypatch):
+    sources = pytest.importorskip("preimage.distributed.sources")
+    claimed_zarr(tmp_path / "a.zarr", 700_000, 700_000)
+    assert sources.open_store(tmp_path / "a.zarr")[0].shape == (700_000, 4)
+    monkeypatch.setattr(sources, "free_memory", lambda: 10.0**7)
     with pytest.raises(DataFileError, match="GiB, too much for the memory"):
-        sources.open_store(store)
+        sources.open_store(tmp_path / "a.zarr")

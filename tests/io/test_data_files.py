@@ -1,5 +1,6 @@
 import os
 import warnings
+import zipfile
 from dataclasses import replace
 from io import BytesIO, StringIO
 
@@ -432,3 +433,18 @@ def test_random_bytes_are_a_sentence_or_numbers(content, ending, scratch):
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("scratch") / "data"
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz"])
+def test_a_damaged_header_is_one_sentence_without_pythons_own_warnings(name, tmp_path, recwarn):
+    content = BytesIO()
+    np.save(content, np.zeros((3, 2)))
+    damaged = content.getvalue().replace(b"'descr'", rb"'des\c'")
+    if name == "a.npy":
+        (tmp_path / name).write_bytes(damaged)
+    else:
+        with zipfile.ZipFile(tmp_path / name, "w") as file:
+            file.writestr("X.npy", damaged)
+    with pytest.raises(DataFileError, match="damaged"):
+        io.read(tmp_path / name)
+    assert not recwarn.list

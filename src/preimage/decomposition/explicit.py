@@ -38,6 +38,7 @@ class Components:
         available = int(np.sum(values > ROUND_OFF * np.finfo(values.dtype).eps * values[0])) if wide else len(values)
         q = count_wanted(values[:available], total, n_components)
         axes = centred.T @ (vectors[:, :q] / np.sqrt(values[:q])) if wide else vectors[:, :q]
+        total = max(total, float(values[:q].sum(dtype=float)))  # round-off may have made them larger
         return cls(mean, np.ascontiguousarray(axes * column_signs(axes)), values[:q], total)
 
     def codes(self, features: Array) -> Array:

@@ -17,16 +17,18 @@ import numpy as np
 from preimage.distributed import cluster
 from preimage.exceptions import DataFileError
 from preimage.gram.memory import free_memory
+from preimage.io.arrays import open_array
 from preimage.io.base import note
-from preimage.io.bounds import parsed
+from preimage.io.bounds import RATIO, parsed, refuse_claim
 from preimage.io.parquet import ParquetTable
 
 CHUNK = 32 * 2**20  # bytes of a chunk, where the store has none of its own
+MOST_CHUNKS = 100_000  # that a graph of tasks holds
 
 
 @dataclass(frozen=True)
 class Slices:
-    """Rows of one array in an .npy or HDF5 file, by consecutive slices."""
+    """Rows of one array in an .npy or HDF5 file or a zarr store, by consecutive slices."""
 
     path: str
     key: str
@@ -35,8 +37,12 @@ class Slices:
     def read(self, number: int) -> np.ndarray:
         """The rows of a chunk."""
         part = slice(self.ends[number - 1] if number else 0, self.ends[number])
+        if Path(self.path).is_dir():
+            import zarr
+
+            return np.asarray(zarr.open_array(self.path, mode="r")[part])
         if not self.key:
-            return np.array(np.load(self.path, mmap_mode="r", allow_pickle=False)[part])
+            return np.array(open_array(Path(self.path))[part])
         import h5py
 
         with h5py.File(self.path, "r") as file:
@@ -51,7 +57,7 @@ class Files:
 
     def read(self, number: int) -> np.ndarray:
         """The rows of a file."""
-        return np.load(self.paths[number], allow_pickle=False)
+        return np.array(open_array(Path(self.paths[number])))
 
 
 @dataclass(frozen=True)
@@ -113,12 +119,11 @@ def in_order(lazy) -> Iterator[np.ndarray]:
 
 def _folder(path: Path):
     if _is_zarr(path):
-        _refuse_pickle(path)
-        return _matrix(_whole_rows(da.from_zarr(str(path))), path), None
+        return _zarr(path), None
     files = _parts(path, ".npy")
     if not files:
         return _parquet(_parts(path, ".parquet"))
-    heads = [np.load(file, mmap_mode="r", allow_pickle=False) for file in files]
+    heads = [open_array(file) for file in files]
     for file, head in zip(files, heads, strict=True):
         if head.ndim != 2 or head.shape[1] != heads[0].shape[1] or head.dtype != heads[0].dtype:
             raise DataFileError(
@@ -129,8 +134,27 @@ def _folder(path: Path):
     return _array(reader, [len(head) for head in heads], heads[0].shape[1], heads[0].dtype), None
 
 
+def _zarr(path: Path):
+    import zarr
+
+    _refuse_pickle(path)
+    found = zarr.open_array(str(path), mode="r")
+    refuse_claim(str(path), found.nbytes, _size(path, found.nbytes / RATIO))
+    return _sliced(path, "", found, found.chunks[0])
+
+
+def _size(folder: Path, enough: float) -> int:
+    """The bytes of all files in a folder, counted until they are enough."""
+    total = 0
+    for file in folder.rglob("*"):
+        total += file.stat().st_size
+        if total >= enough:
+            break
+    return total
+
+
 def _npy(path: Path):
-    return _sliced(path, "", np.load(path, mmap_mode="r", allow_pickle=False)), None
+    return _sliced(path, "", open_array(path)), None
 
 
 def _hdf5(path: Path):
@@ -142,6 +166,7 @@ def _hdf5(path: Path):
             raise DataFileError(f"{path} holds {len(matrices)} matrices: call the rows X, or keep only one.")
         key = "X" if "X" in matrices else matrices[0]
         _refuse_foreign_rows(path, file, key)
+        refuse_claim(str(path), file[key].nbytes, path.stat().st_size)
         return _sliced(path, key, file[key]), None
 
 
@@ -185,10 +210,12 @@ def _parquet(paths: list[Path]):
     return _array(Groups(places, columns), sizes, len(columns), np.dtype(float)), found
 
 
-def _sliced(path: Path, key: str, found):
+def _sliced(path: Path, key: str, found, length: int | None = None):
     if found.ndim != 2:
         raise DataFileError(f"{path} holds an array of {found.ndim} axes, and rows need two.")
-    length = max(1, CHUNK // max(found.dtype.itemsize * found.shape[1], 1))
+    length = length or max(1, CHUNK // max(found.dtype.itemsize * found.shape[1], 1))
+    if (number := -(-found.shape[0] // length)) > MOST_CHUNKS:
+        raise DataFileError(f"{path} has {number:,} chunks, too many to be trusted: use larger ones.")
     ends = (*range(length, found.shape[0], length), found.shape[0])
     return _array(Slices(str(path.absolute()), key, ends), np.diff((0, *ends)), found.shape[1], found.dtype)
 
@@ -201,18 +228,8 @@ def _array(reader, sizes, width: int, dtype):
 def _read(reader, block_id=None) -> np.ndarray:
     try:
         return reader.read(block_id[0])
-    except (OSError, ValueError) as error:  # what a damaged part of a store raises when it is read
+    except Exception as error:  # a damaged chunk can make its decoder fail in any way
         raise DataFileError(f"chunk {block_id[0] + 1} of the store is damaged or gone: {error}") from error
-
-
-def _matrix(array, path: Path):
-    if array.ndim != 2:
-        raise DataFileError(f"{path} holds an array of {array.ndim} axes, and rows need two.")
-    return array
-
-
-def _whole_rows(array):
-    return array.rechunk({1: -1}) if array.ndim == 2 and array.numblocks[1] > 1 else array
 
 
 def _is_zarr(path: Path) -> bool:

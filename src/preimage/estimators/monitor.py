@@ -113,7 +113,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
 
     @conventions.also_tensors
     def score_samples(self, X) -> np.ndarray:
-        """Minus max(T²/limit, SPE/limit): below −1 in an alarm."""
+        """Minus max(T²/limit, SPE/limit): below −1 in an alarm, −∞ where a constant column has changed."""
         values = self._values(X)
         return -self.calibration_.reference.index(values)
 

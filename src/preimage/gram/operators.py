@@ -230,6 +230,7 @@ def centred(operator: Symmetric, trace: float, center: bool) -> tuple[Symmetric,
     row_means = operator.row_means()
     statistics = GramStatistics(row_means, float(row_means.mean(dtype=float)), trace, 1 / n)
     refuse_overflow(statistics.total_variance)
+    _refuse_underflow(abs(trace) / n, n, operator.dtype)
     if not center:
         return operator, GramStatistics(np.zeros_like(row_means), 0.0, trace, 0.0)
     return (CentredStored if isinstance(operator, Stored) else Centred)(operator), statistics
@@ -289,4 +290,13 @@ def refuse_overflow(value: float) -> None:
         raise ValueError(
             "the kernel matrix has values that are infinite or not numbers: bring the columns to a smaller scale "
             "(for example with scikit-learn's StandardScaler), or choose a kernel that fits their scale."
+        )
+
+
+def _refuse_underflow(size: float, n: int, dtype: DTypeLike) -> None:
+    """Refuse kernel values whose products with vectors of n entries lose digits; zeros stay zeros."""
+    if 0 < size < n * np.finfo(dtype).tiny:
+        raise ValueError(
+            f"the kernel values are about {size:.0e}, too small for {np.dtype(dtype)} to hold all their digits: bring "
+            "the columns to a larger scale (for example with scikit-learn's StandardScaler)."
         )

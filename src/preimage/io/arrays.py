@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from preimage.io.pixels import grey_levels
 
 def read(path: Path, reading: Reading) -> Data:
     """Rows of an array; an array of more axes is a stack of images, one of a single axis or column a signal."""
-    array, key = _load_npz(path) if path.suffix.lower() == ".npz" else (_load(path), "X")
+    array, key = _load_npz(path) if path.suffix.lower() == ".npz" else (open_array(path), "X")
     if array.dtype.kind not in "fiub":
         raise DataFileError(f"{path} holds values of type {array.dtype}, and not numbers.")
     if not 1 <= array.ndim <= 4:
@@ -63,9 +64,11 @@ def _row_shape(form: Form, block: np.ndarray) -> tuple[int, ...]:
     return block.shape[1:] if form.shape is None or form.flat else form.shape
 
 
-def _load(path: Path) -> np.ndarray:
+def open_array(path: Path) -> np.ndarray:
+    """The array of an .npy file, mapped and not read."""
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        with warnings.catch_warnings(action="ignore"):  # Python's own, about the text of a damaged header
+            return np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # a damaged header can make its reader fail in any way
         raise DataFileError(f"{path} is empty, damaged, or no .npy file of numbers.") from error
 
@@ -74,7 +77,7 @@ def _load_npz(path: Path) -> tuple[np.ndarray, str]:
     try:
         with bounds.opened(path) as file, file.archive() as archive:
             key = _chosen(path, [name.removesuffix(".npy") for name in archive.namelist()])
-            with archive.open(f"{key}.npy") as member:
+            with archive.open(f"{key}.npy") as member, warnings.catch_warnings(action="ignore"):
                 return np.lib.format.read_array(member, allow_pickle=False), key
     except DataFileError:
         raise

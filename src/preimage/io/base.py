@@ -228,8 +228,7 @@ class Data:
         """Floating blocks of rows, without NaN unless ``gaps`` are allowed, and never with infinite entries."""
         first = 0
         for block in self._walk():
-            block = floating_block(block, self.name)
-            block = block / block.dtype.type(self.scale) if self.scale != 1 else block
+            block = floating_block(block, self.name, self.scale)
             self._refuse_gaps(block, first, gaps)
             yield block
             first += len(block)
@@ -238,6 +237,8 @@ class Data:
         """All rows in memory."""
         blocks = self.blocks(gaps=gaps)
         first = next(blocks)
+        if first.shape == self.shape and first.dtype != getattr(self.source, "dtype", first.dtype):
+            return first  # a new array, and all there is
         return joined(chain([first], blocks), self.shape, first.dtype)
 
     def to_fit(self) -> np.ndarray | Chunks:
@@ -252,10 +253,11 @@ class Data:
                 yield np.asarray(self.source[rows])
 
     def _refuse_gaps(self, block: np.ndarray, first: int, gaps: bool) -> None:
-        finite = np.isfinite(block)
-        bad = ~(finite | np.isnan(block)) if gaps else ~finite
-        if bad.any():
-            row, column = np.argwhere(bad)[0]
+        allowed = np.isfinite(block)
+        if gaps:
+            allowed |= np.isnan(block)
+        if not allowed.all():
+            row, column = np.argwhere(~allowed)[0]
             what = "is missing (`preimage impute` fills gaps)" if np.isnan(block[row, column]) else "is infinite"
             raise DataFileError(
                 f"{self.name}: the number in row {first + row + 1}, column {self._column(int(column))} {what}."
@@ -277,11 +279,12 @@ class _FileChunks(Chunks):
         return self._shape
 
 
-def floating_block(block: np.ndarray, name: str) -> np.ndarray:
-    """Rows of a file in floating point; a sentence where they are no numbers."""
+def floating_block(block: np.ndarray, name: str, scale: float = 1.0) -> np.ndarray:
+    """Rows of a file in floating point, divided by a scale; a sentence where they are no numbers."""
     if block.dtype.kind not in "fiub":
         raise DataFileError(f"{name} holds values of type {block.dtype}, and not numbers.")
-    return tiles.floating(block)
+    dtype = tiles.floating_dtype(block.dtype)
+    return tiles.floating(block) if scale == 1 else np.divide(block, scale, dtype=dtype)
 
 
 def note(sentence: str) -> None:

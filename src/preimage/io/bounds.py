@@ -31,7 +31,7 @@ from typing import Any, BinaryIO
 from preimage.exceptions import DataFileError
 from preimage.gram.memory import free_memory
 
-FREELY = 64 * 2**20
+FREELY = 24 * 2**20  # about 250 MiB where bytes become numbers in double precision
 RATIO = 250
 ENTRIES = 10_000
 DEPTH = 300
@@ -51,11 +51,12 @@ class BoundedFile:
 
     def allow(self, unfolded: float, ratio: float = RATIO) -> None:
         """Refuse to unfold to so many bytes, if the file is too small to hold them or the memory to keep them."""
-        told = f"{self.name} unfolds to {unfolded / 2**20:,.0f} MiB"
-        if unfolded > max(FREELY, ratio * self.size):
-            raise DataFileError(f"{told}, too much for a file of {self.size:,} bytes to be trusted.")
+        refuse_claim(self.name, unfolded, self.size, ratio)
         if unfolded > free_memory() / 2:
-            raise DataFileError(f"{told}, too much for the memory: save it as .npy, which is read in parts.")
+            raise DataFileError(
+                f"{self.name} unfolds to {unfolded / 2**20:,.0f} MiB, too much for the memory: save it as .npy, which "
+                "is read in parts."
+            )
 
     def allow_entries(self, number: int) -> None:
         """Refuse too many members or pages."""
@@ -96,6 +97,14 @@ def stream(path: str | os.PathLike[str], *, timed: bool = True, lines: bool = Fa
     seconds = SECONDS + size / SLOWEST if timed else float("inf")
     watched = _Watched(os.fspath(path), size, monotonic() + seconds, LINE if lines else None)
     return io.BufferedReader(watched, BUFFER)
+
+
+def refuse_claim(name: str, unfolded: float, size: int, ratio: float = RATIO) -> None:
+    """Refuse what unfolds to more bytes than its size on the disk can hold."""
+    if unfolded > max(FREELY, ratio * size):
+        raise DataFileError(
+            f"{name} unfolds to {unfolded / 2**20:,.0f} MiB, too much for {size:,} bytes to be trusted."
+        )
 
 
 def check_path(path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from preimage.exceptions import DataFileError
+from preimage.gram import tiles
 from preimage.io import bounds
 from preimage.io.base import Pixels, needed
 from preimage.io.bounds import BoundedFile
@@ -23,6 +24,7 @@ LOSSY = {"quality": 95, "subsampling": 0}  # of a JPEG
 TRANSPARENT = (".png", *TIFF)
 ORIENTATION, BITS, SAMPLE_FORMAT = 274, 258, 339  # tags of TIFF and EXIF
 UNSIGNED = 1
+STRIP = 64  # rows of pixels
 
 
 @dataclass(frozen=True)
@@ -151,16 +153,15 @@ def _by_pillow(opened: Any, file: Path, bounded: BoundedFile) -> DecodedImage:
         pages.append(_plain(opened.copy(), file))
         if (pages[-1].mode, pages[-1].size) != (pages[0].mode, pages[0].size):
             raise DataFileError(f"{file}: page {number + 1} is not like the first; save the pages as files.")
-    form = Pixels(MODES[pages[0].mode])
-    return DecodedImage(np.stack([np.asarray(page, dtype=form.dtype) for page in pages]), form, several=True)
+    return DecodedImage(np.stack([_array(page) for page in pages]), Pixels(MODES[pages[0].mode]), several=True)
 
 
 def _one(opened: Any, file: Path) -> DecodedImage:
     ops = needed("PIL.ImageOps", str(file))
     kept = ("dpi",) if opened.mode == "CMYK" else ("dpi", "icc_profile")  # a profile of inks does not fit RGB
     info = {key: opened.info[key] for key in kept if key in opened.info}
-    turned = ops.exif_transpose(opened)
-    exif = turned.getexif()
+    ops.exif_transpose(opened, in_place=True)
+    turned, exif = opened, opened.getexif()
     exif.pop(ORIENTATION, None)  # the pixels are turned already
     if len(exif) and opened.format in ("JPEG", "PNG"):
         info["exif"] = exif.tobytes()
@@ -171,8 +172,8 @@ def _one(opened: Any, file: Path) -> DecodedImage:
         alpha = None if alpha.min() == 255 else alpha
         turned = turned.convert("L" if turned.mode == "LA" else "RGB")
     found = _plain(turned, file)
-    array = np.asarray(found, dtype=MODES[found.mode])  # also where the file has its bytes the other way round
-    repeated = array.ndim == 3 and bool((array == array[..., :1]).all())
+    array = _array(found)
+    repeated = array.ndim == 3 and all(np.array_equal(array[..., 0], array[..., channel]) for channel in (1, 2))
     form = Pixels(MODES[found.mode], alpha=alpha, repeated=repeated, info=info)
     return DecodedImage(array[..., 0] if repeated else array, form)
 
@@ -184,6 +185,15 @@ def _plain(image: Any, file: Path) -> Any:
     if image.mode in ("1", "P", "CMYK", "YCbCr"):
         return image.convert("L" if image.mode == "1" else "RGB")
     raise DataFileError(f"{file} is an image of the kind {image.mode}; save it in grey or colour.")
+
+
+def _array(image: Any) -> np.ndarray:
+    """The pixels of an image, strip by strip: Pillow copies what it hands over, and copies that once more."""
+    dtype, channels = MODES[image.mode], (3,) * (image.mode == "RGB")  # also where the bytes are the other way round
+    array = np.empty((image.height, image.width, *channels), dtype)
+    for rows in tiles.slices(image.height, STRIP):
+        array[rows] = np.asarray(image.crop((0, rows.start, image.width, rows.stop)))
+    return array
 
 
 def _by_tifffile(file: Path) -> DecodedImage:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils import get_tags
 
 from preimage.exceptions import ModelFileError, PreimageWarning, silenced
+from preimage.kernels import Kernel
 
 WIDEST = 10**6  # columns of rows that leave no trace in a model's arrays
 METHODS = ("transform", "predict", "score_samples", "denoise")
@@ -48,6 +49,8 @@ def _check_parts(model: Any) -> None:
         shapes = {getattr(getattr(parts, name, None), "shape", ()) for name in ("eigenvalues", "offsets", "residuals")}
         if [len(shape) for shape in shapes] != [1]:
             raise ModelFileError("its parts do not fit together: a component lacks its eigenvalue, offset or residual.")
+        if not isinstance(getattr(parts, "kernel", None), Kernel):
+            raise ModelFileError("its parts do not fit together: it has no kernel.")
     if not all(_is_matrix(rows, model.n_features_in_) for rows in matrices if parts is not None or rows is not None):
         raise ModelFileError("its parts do not fit together: its training rows have not the columns of the model.")
     seed = getattr(model, "_seed", 0 if parts is None else None)

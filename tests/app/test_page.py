@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-pytest.importorskip("fastapi", reason="needs FastAPI")
+pytest.importorskip("starlette", reason="needs Starlette")
 pytest.importorskip("uvicorn", reason="needs uvicorn")
 from browser import MEASURE, chromium_of_app
 from preimage import KernelPCA

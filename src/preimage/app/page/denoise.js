@@ -44,10 +44,10 @@ async function show(job) {
 
 function told({ words, noise, remaining, removed, view }) {
   const error = remaining === null ? null : Math.sqrt(remaining);
-  const psnr = view.kind === "image" && remaining > 0 ? `about ${(-10 * Math.log10(remaining)).toFixed(1)} dB PSNR` : "root mean square, by Stein's formula";
+  const meaning = view.kind === "image" && remaining > 0 ? `about ${(-10 * Math.log10(remaining)).toFixed(1)} dB PSNR` : noise.sigmas ? "in standard deviations of the columns" : "root mean square, by Stein's formula";
   const found = facts([
     ["Noise σ", ...level(noise)],
-    error === null ? null : ["Estimated error", error > 0 ? short(error) : "too small to tell", psnr],
+    error === null ? null : ["Estimated error", error > 0 ? short(error) : "too small to tell", meaning],
     ["Removed", short(removed), "root mean square"],
   ]);
   return noise.sigmas || !removed ? element("div", {}, found, element("p", { textContent: `${words}.` })) : found;

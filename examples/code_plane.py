@@ -27,14 +27,7 @@ plt.show()
 # %%
 # A lattice over the plane, decoded. Between the clusters one digit turns into another.
 
-low, high = codes.min(axis=0), codes.max(axis=0)
-side = 14
-across, up = np.meshgrid(np.linspace(low[0], high[0], side), np.linspace(high[1], low[1], side))
-pictures = kpca.inverse_transform(np.column_stack([across.ravel(), up.ravel()]))
-mosaic = pictures.reshape(side, side, 8, 8).swapaxes(1, 2).reshape(8 * side, 8 * side)
-figure, ax = plt.subplots(figsize=(6, 6), layout="constrained")
-ax.imshow(mosaic, cmap="gray_r", vmin=0, vmax=1)
-ax.set_axis_off()
+plot.traverse(kpca, (8, 8), components=(0, 1), n_steps=12, cmap="gray_r")
 plt.show()
 
 # %%

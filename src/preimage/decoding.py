@@ -22,10 +22,11 @@ from preimage.preimages.learned import SCOUTS, LearnedMap, candidate_kernels, fi
 
 SCALES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0)  # of the regression's kernel, times the median distance
 LANDMARKS = 1500  # codes that carry the regression
-COUNTS = (1, 3, 5, 7, 10, 15, 20)  # of neighbours
+COUNTS = (1, 2, 3, 4, 5, 7, 10, 15)  # neighbours whose distance sets the width of the weights
+REACH = 3  # times as many neighbours have a weight
 ENOUGH = 20_000  # pairs that the regression is learned from
 METHODS = ("auto", "learned", "neighbors", "distances")
-TIE = 1.05  # ratio of errors up to which the mean of two maps is preferred
+TIE = 1.05  # ratio of errors up to which the smoother map is preferred
 AROUND = 10  # neighbours of a code that tell how uncertain its row is
 
 
@@ -78,7 +79,11 @@ class Known(Remembering):
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """x̂(z) = the mean row of the k known codes nearest to z."""
+    """x̂(z) = Σ wᵢxᵢ / Σ wᵢ over the known codes nearest to z, wᵢ = exp(−‖z − zᵢ‖² / 2h²).
+
+    The width h is the distance to the k-th of them (Nadaraya 1964, with the bandwidth of Loftsgaarden & Quesenberry
+    1965); 3k have a weight.
+    """
 
     known: Known
     count: int
@@ -86,24 +91,36 @@ class Neighbours:
 
     @classmethod
     def fit(cls, known: Known) -> Neighbours:
-        """With the number of neighbours of least error."""
+        """With the most neighbours whose error is nearly the least, since codes of new rows are less exact."""
         shown = sketch(known.rows, np.asarray(known.rows.mean(axis=0)).ravel())
-        _, near = known.nearest_others(COUNTS[-1])
-        sums, missed = np.zeros_like(shown), {}
-        for count in range(1, near.shape[1] + 1):
-            sums += shown[near[:, count - 1]]
-            if count in COUNTS:
-                missed[count] = float(np.square(sums / count - shown).mean())
-        best = min(missed, key=missed.__getitem__)
-        return cls(known, best, shown - shown[near[:, :best]].mean(axis=1))
+        distances, near = known.nearest_others(REACH * COUNTS[-1])
+        some = slice(None, None, -(-len(shown) // ENOUGH))
+
+        def missed(count: int, part: slice) -> Array:
+            return shown[part] - _weighted_mean(shown, distances[part], near[part], count)
+
+        errors = {count: float(np.square(missed(count, some)).mean()) for count in COUNTS if count <= near.shape[1]}
+        count = max(count for count, error in errors.items() if error <= TIE * min(errors.values()))
+        return cls(known, count, missed(count, slice(None)))
 
     def values(self, codes: Array) -> Array:
-        rows = self.known.rows
+        rows, count = self.known.rows, self.count
         found = np.empty((len(codes), rows.shape[1]), dtype=rows.dtype)
-        for block in self.known.blocks(len(codes), self.count):
-            _, near = self.known.nearest(codes[block], self.count)
-            found[block] = sum(dense_rows(rows[column]) for column in near.T) / near.shape[1]
+        for block in self.known.blocks(len(codes), count):
+            found[block] = _weighted_mean(rows, *self.known.nearest(codes[block], REACH * count), count)
         return found
+
+
+def _weighted_mean(rows: Rows, distances: Array, near: Array, count: int) -> Array:
+    """The mean of the nearest rows, those of the smallest distances first, by Gaussian weights."""
+    distances, near = distances[:, : REACH * count], near[:, : REACH * count]
+    width = np.maximum(distances[:, count - 1 : count], np.finfo(distances.dtype).tiny)
+    weights = np.exp(-np.square(distances / width) / 2)
+    weights /= weights.sum(axis=1, keepdims=True)
+    mean: Array = sum(
+        weight[:, None] * dense_rows(rows[column]) for weight, column in zip(weights.T, near.T, strict=True)
+    )
+    return mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,15 +216,16 @@ def _best_scale(known: Known, kernel: Kernel) -> LearnedMap:
     return best
 
 
-def fit_map(known: Known, kernel: Kernel, method: str, rng: Generator) -> CodeMap:
-    """The map of a name; where it is "auto", the one with the least error.
+def fit_map(neighbours: Neighbours, kernel: Kernel, method: str, rng: Generator) -> CodeMap:
+    """The map of a name from the codes that neighbours are known of; where it is "auto", the one with the least error.
 
     The mean of the first two is taken where its error is nearly as small: codes of new rows are less exact than those
     of the known rows, and the mean suffers less from that.
     """
+    known = neighbours.known
     fits: dict[str, Callable[[], CodeMap]] = {
         "learned": lambda: fit_learned(known, kernel, rng),
-        "neighbors": lambda: Neighbours.fit(known),
+        "neighbors": lambda: neighbours,
         "distances": lambda: Distances.fit(known),
     }
     if method != "auto":
@@ -226,27 +244,31 @@ def _error(found: CodeMap) -> float:
 class Uncertainty:
     """How large the error at a code may be, in units of the left-out error of all known rows.
 
-    With the k known codes nearest to z, their left-out squared errors eᵢ², and the mean squared distance r²(z) to them,
-    beside that of these codes to their own neighbours,
+    With the k known codes nearest to z, their left-out squared errors eᵢ², the mean squared distance r²(z) to them,
+    beside r̄² of these codes to their own neighbours, and the weighted mean x̄(z) of ``Neighbours``,
 
-        u(z)² = (mean eᵢ² / mean of all e²) · max(r²(z) / mean r²(zᵢ), 1):
+        u(z)² = (mean eᵢ² + ‖x̂(z) − x̄(z)‖²/d) / mean of all e² + max(r²(z)/r̄² − 1, 0) / k:
 
-    1 on average among the known codes, and growing in proportion to the distance from them.
+    about 1 among the known codes, more where they are hard to decode or two maps disagree, and growing in proportion to
+    the distance from all known codes.
     """
 
-    known: Known
+    found: CodeMap
+    neighbours: Neighbours
     errors: Array
     reach2: Array  # mean squared distance of every known code to its neighbours
 
     @classmethod
-    def of(cls, known: Known, errors: Array) -> Uncertainty:
-        """From the known codes and their left-out errors."""
-        distances, _ = known.nearest_others(AROUND)
-        return cls(known, errors / (errors.mean() or 1.0), np.square(distances).mean(axis=1))
+    def of(cls, found: CodeMap, neighbours: Neighbours) -> Uncertainty:
+        """Of the answers of a map."""
+        distances, _ = neighbours.known.nearest_others(AROUND)
+        return cls(found, neighbours, left_out_errors(found), np.square(distances).mean(axis=1))
 
     def __call__(self, codes: Array) -> Array:
-        distances, near = self.known.nearest(codes, AROUND)
+        distances, near = self.neighbours.known.nearest(codes, AROUND)
+        disagreement = np.square(self.found.values(codes) - self.neighbours.values(codes)).mean(axis=1)
+        expected = (self.errors[near].mean(axis=1) + disagreement) / (self.errors.mean() or 1.0)
         usual = np.maximum(self.reach2[near].mean(axis=1), np.finfo(float).tiny)
-        farther = np.maximum(np.square(distances).mean(axis=1) / usual, 1)
-        found: Array = np.sqrt(self.errors[near].mean(axis=1) * farther)
-        return found
+        farther = np.maximum(np.square(distances).mean(axis=1) / usual - 1, 0)
+        uncertainty: Array = np.sqrt(expected + farther / AROUND)
+        return uncertainty

@@ -130,7 +130,7 @@ def test_the_python_code_does_what_the_page_says(done, page, tmp_path, monkeypat
 def test_the_page_opens_without_network_at_every_width(done, page):
     path = done[1]
     assert path.stat().st_size < 3_000_000
-    assert page.pictures == 3
+    assert page.pictures == 4
     with chromium() as look:
         for width in (1280, 390):
             seen = look(path, width)

@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.manifold import TSNE, Isomap
-from sklearn.neighbors import KNeighborsRegressor
 
 from preimage import Decoder, Invertible, decoding, load
 from preimage.datasets import load_digits, s_curve
@@ -62,14 +61,29 @@ def test_left_out_errors_are_those_of_fits_without_the_row(pairs):
         assert left_out_errors(found)[row] == pytest.approx(np.mean(gap**2), rel=1e-4)
 
 
-def test_neighbours_are_averaged_and_counted_without_the_row_itself(pairs):
+def weighted_mean(Z, X, code, count):
+    """The formula for one code."""
+    distances = np.linalg.norm(Z - code, axis=1)
+    near = np.argsort(distances)[: 3 * count]
+    weights = np.exp(-np.square(distances[near] / distances[near[count - 1]]) / 2)
+    return weights @ X[near] / weights.sum()
+
+
+def test_neighbours_are_averaged_by_weight_and_without_the_row_itself(pairs):
     Z, X = pairs
     found = Neighbours.fit(Known(Z, X))
-    oracle = KNeighborsRegressor(found.count).fit(Z, X)
-    np.testing.assert_allclose(found.values(Z[:20] + 0.01), oracle.predict(Z[:20] + 0.01), atol=1e-12)
+    expected = [weighted_mean(Z, X, code, found.count) for code in Z[:20] + 0.01]
+    np.testing.assert_allclose(found.values(Z[:20] + 0.01), expected, atol=1e-12)
     others = np.arange(len(Z)) != 3
-    gap = KNeighborsRegressor(found.count).fit(Z[others], X[others]).predict(Z[[3]])[0] - X[3]
+    gap = weighted_mean(Z[others], X[others], Z[3], found.count) - X[3]
     assert left_out_errors(found)[3] == pytest.approx(np.mean(gap**2))
+
+
+def test_codes_that_several_rows_share_give_their_mean():
+    Z, X = np.repeat(np.arange(6.0), 20)[:, None], np.random.default_rng(0).standard_normal((120, 3))
+    found = Neighbours(Known(Z, X), 2, X).values(np.array([[3.0]]))
+    assert np.linalg.norm(found - X[60:80], axis=1).min() < 2
+    np.testing.assert_array_equal(Neighbours(Known(Z, Z), 2, X).values(np.array([[3.0]])), [[3.0]])
 
 
 def test_distances_find_rows_that_are_scaled_and_rotated_codes():

@@ -1,10 +1,14 @@
-"""Programs against the estimators that they describe, and ONNX against numpy, on every supported combination."""
+"""Programs against the estimators that they describe; ONNX and torch against numpy, on every supported combination."""
+
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
 from preimage import Decoder, Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor, export
+from preimage.decoding import Mean
 from preimage.estimators.inverse import prepared
 from preimage.exceptions import NotExpressible
 from preimage.export.onnx_file import onnx_model
@@ -52,6 +56,14 @@ def run_onnx(program, X):
     return [session.run(None, {name: X[:count]})[0] for count in BATCHES if count <= len(X)]
 
 
+def run_torch(program, X):
+    """By torch, where it is installed."""
+    if find_spec("torch") is None:
+        return []
+    rows = import_module("torch").asarray(X)
+    return [export.evaluate(program, rows[:count]).numpy() for count in BATCHES if count <= len(X)]
+
+
 def magnified(model, method):
     """Σ|w| of the regression behind a method: rounding of its kernel values, each at most 1, is magnified by it."""
     if not isinstance(model, KernelPCA) or method not in ("denoise", "inverse_transform"):
@@ -62,14 +74,14 @@ def magnified(model, method):
 
 
 def check(model, method, X, expected, accuracy=1e-9):
-    """The program answers as the estimator does, in both precisions, and ONNX as the program for every batch."""
+    """The program answers as the estimator does, in both precisions, and ONNX and torch as the program does."""
     size = np.abs(expected).max()
     for dtype, bound in PRECISIONS.items():
         bound = max(bound, 16 * np.finfo(dtype).eps * magnified(model, method) / size)
         program, rows = export.to_program(model, method, dtype), X.astype(dtype)
         found = export.evaluate(program, rows)
         assert np.abs(found - expected).max() <= max(bound, accuracy) * size
-        for answer in run_onnx(program, rows):
+        for answer in (*run_onnx(program, rows), *run_torch(program, rows)):
             assert answer.dtype == found.dtype and answer.shape == (len(answer), *found.shape[1:])
             assert np.abs(answer - found[: len(answer)]).max() <= bound * size
 
@@ -93,7 +105,9 @@ def test_models_on_features(approximation, kernel):
     check(model, "inverse_transform", codes, model.inverse_transform(codes))
 
 
-@pytest.mark.parametrize("kernel", ["gaussian", "polynomial", "rational-quadratic", "product"])
+@pytest.mark.parametrize(
+    "kernel", ["gaussian", "polynomial", "rational-quadratic", "matern-3/2", "matern-5/2", "product"]
+)
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 @pytest.mark.filterwarnings("ignore::preimage.exceptions.ConvergenceWarning")
 def test_preimages(kernel, method):
@@ -140,8 +154,10 @@ def test_invertible_kernel_pca(activation):
 
 
 def test_decoder_monitor_and_denoiser():
-    decoder = Decoder("learned").fit(ROWS[:, :2], ROWS)
-    check(decoder, "predict", NEW[:, :2], decoder.predict(NEW[:, :2]))
+    learned, near, both = (Decoder(method).fit(ROWS[:, :2], ROWS) for method in ("learned", "neighbors", "learned"))
+    both.map_ = Mean(learned.map_, near.map_)
+    for decoder in (learned, near, both):
+        check(decoder, "predict", NEW[:, :2], decoder.predict(NEW[:, :2]))
     monitor = Monitor(KernelPCA(3, kernel=Gaussian(3.0)), alpha=0.05).fit(ROWS)
     check(monitor, "statistics", NEW, np.column_stack(monitor.statistics(NEW)))
     check(monitor, "score_samples", NEW, monitor.score_samples(NEW))
@@ -166,7 +182,7 @@ def test_what_cannot_be_expressed_is_refused_with_what_can():
         export.to_program(rf, "denoise")
     with pytest.raises(NotExpressible, match="lags or a memory"):
         export.to_program(Monitor("linear", lags=1, alpha=0.05, random_state=0).fit(ROWS), "statistics")
-    with pytest.raises(NotExpressible, match="only the regression of a Decoder"):
+    with pytest.raises(NotExpressible, match="distances of a Decoder cannot be exported"):
         export.to_program(Decoder("distances").fit(ROWS[:, :2], ROWS), "predict")
 
 

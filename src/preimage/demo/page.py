@@ -5,12 +5,14 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from preimage import KernelPCA, plot
+from preimage._typing import Array
 from preimage.datasets import three_clusters
 from preimage.demo.digits import SHAPE, SIGMA, Demonstration, Entry, best
 from preimage.kernels import Gaussian
 from preimage.report import Code, Page, Picture, Section, Table, Text
 
 WIDTH, SHOWN = 7.2, 8  # inches and digits per line of a picture
+STEPS = 10  # digits along a side of the code plane
 
 
 def page_of(demo: Demonstration) -> Page:
@@ -36,6 +38,7 @@ def page_of(demo: Demonstration) -> Page:
         _section("With clean examples", taught, demo, demo.clean_examples),
         _section("With noisy digits only", blind, demo, demo.noisy_only),
         _components(),
+        _code_plane(digits.train),
         Section(
             "The same in Python", [Code(_CODE.format(seed=digits.seed, noise=digits.seed + 1, more=digits.seed + 3))]
         ),
@@ -64,6 +67,15 @@ def _components() -> Section:
         here, both with straight contour lines."""
     caption = "Components 1 to 8 with a Gaussian kernel, after Schölkopf, Smola & Müller (1998)."
     return Section("What a component is", [Text(words), Picture(figure, caption)])
+
+
+def _code_plane(train: Array) -> Section:
+    axes = Figure((WIDTH, WIDTH), layout="constrained").subplots(STEPS, STEPS)
+    plot.traverse(KernelPCA(2).fit(train), SHAPE, axes, components=(0, 1), n_steps=STEPS, cmap="gray_r")
+    words = """A code of two numbers is a point in a plane; its pre-image is the digit that it stands for. Between two
+        digits of the training set, one turns into the other."""
+    caption = f"Pre-images of a lattice over the codes of the {len(train)} training digits."
+    return Section("A walk through the code plane", [Text(words), Picture(axes[0, 0].figure, caption)])
 
 
 _CODE = """

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from preimage import kernels
 from preimage._typing import Array
-from preimage.decoding import METHODS, CodeMap, Known, Uncertainty, fit_map, left_out_errors
+from preimage.decoding import METHODS, CodeMap, Known, Neighbours, Uncertainty, fit_map
 from preimage.estimators import conventions
 from preimage.io.models import Persistent
 from preimage.preimages.base import refuse_precomputed
@@ -23,7 +23,7 @@ class Decoder(Persistent, conventions.NestedParameters):
     Parameters
     ----------
     method : "auto", "learned", "neighbors" or "distances"
-        Kernel ridge regression; the mean of the nearest rows; the point at the right distances from them
+        Kernel ridge regression; a weighted mean of the nearest rows; the point at the right distances from them
         (:mod:`preimage.decoding`). "auto" takes the one that best predicts rows left out, or the mean of the first two.
     kernel : kernel object or name
         The kernel of the regression, on the codes; without a length scale the best of several by leave-one-out.
@@ -75,10 +75,10 @@ class Decoder(Persistent, conventions.NestedParameters):
                 raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}.")
             kernel = kernels.as_kernel(self.kernel)
             refuse_precomputed(kernel, "Decoder")
-            known = Known(np.array(Z), X.copy())
-            self.map_: CodeMap = fit_map(known, kernel, self.method, conventions.generator(self.random_state))
-            errors = left_out_errors(self.map_)
-            self._uncertainty, self.error_ = Uncertainty.of(known, errors), float(errors.mean())
+            neighbours = Neighbours.fit(Known(np.array(Z), X.copy()))
+            self.map_: CodeMap = fit_map(neighbours, kernel, self.method, conventions.generator(self.random_state))
+            self._uncertainty = Uncertainty.of(self.map_, neighbours)
+            self.error_ = float(self._uncertainty.errors.mean())
         return self
 
     @conventions.also_tensors
@@ -86,7 +86,7 @@ class Decoder(Persistent, conventions.NestedParameters):
     def predict(self, Z):
         """The rows that the codes Z stand for, as a dense array."""
         Z = self._codes(Z)
-        return self.map_.values(Z).astype(self._uncertainty.known.rows.dtype, copy=False)
+        return self.map_.values(Z).astype(self._known.rows.dtype, copy=False)
 
     def inverse_transform(self, Z):
         """The same as ``predict``, under the name that transformers use."""
@@ -95,8 +95,8 @@ class Decoder(Persistent, conventions.NestedParameters):
     def uncertainty(self, Z):
         """The error to expect at each code, in units of the error of rows left out.
 
-        It is about 1 among the known codes, larger where rows are hard to predict, and grows with the distance from all
-        known codes: there the decoder extrapolates.
+        It is about 1 among the known codes, larger where rows are hard to predict or two maps disagree, and grows with
+        the distance from all known codes: there the decoder extrapolates.
         """
         return self._uncertainty(self._codes(Z))
 
@@ -104,7 +104,11 @@ class Decoder(Persistent, conventions.NestedParameters):
     def codes_(self) -> Array:
         """The known codes."""
         check_is_fitted(self)
-        return self._uncertainty.known.codes
+        return self._known.codes
+
+    @property
+    def _known(self) -> Known:
+        return self._uncertainty.neighbours.known
 
     def _codes(self, Z) -> Array:
         check_is_fitted(self)

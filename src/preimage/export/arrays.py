@@ -14,7 +14,10 @@ from preimage.tensors import namespace
 Constant = Callable[[Symbol], Any]
 
 # Where torch calls a function of the array API by another name.
-TORCH = {"take": lambda x, numbers, axis: x[numbers]}
+TORCH: dict[str, Callable[..., Any]] = {
+    "take": lambda x, numbers, axis: x[numbers],
+    "sort": lambda x, axis: x.sort(dim=axis).values,
+}
 
 
 def evaluate(program: Program, X: Any, constant: Constant | None = None) -> Any:
@@ -93,6 +96,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "where": lambda xp, _, chosen, x, y: xp.where(chosen, x, y),
     "sum": lambda xp, axis, x: xp.sum(x, axis=axis),
     "argmin": lambda xp, _, x: xp.argmin(x, axis=1),
+    "smallest": lambda xp, count, x: _function(xp, "sort")(x, axis=1)[:, count - 1],
     "take": lambda xp, _, x, numbers: _function(xp, "take")(x, numbers, axis=0),
     "concat": lambda xp, _, *parts: xp.concat(list(parts), axis=1),
     "columns": lambda xp, ends, x: x[:, ends[0] : ends[1]],

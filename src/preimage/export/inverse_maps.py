@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from preimage import decoding
 from preimage.decomposition.expanded import Expanded
 from preimage.exceptions import NotExpressible
-from preimage.export.descent import descend
+from preimage.export.descent import LEAST, descend
 from preimage.export.feature_space import Subspace
 from preimage.export.kernel_values import PointSet, diagonal
 from preimage.export.program import Symbol, take
-from preimage.kernels import Matern
+from preimage.preimages.base import dense_rows
 from preimage.preimages.conformal import _ConformalMap
 from preimage.preimages.iterated import Iterated
 from preimage.preimages.learned import LearnedMap
@@ -58,6 +59,36 @@ class Targets:
 
 
 @singledispatch
+def decoded(code_map: Any, codes: Symbol) -> Any:
+    """Rows for the codes of a :class:`preimage.Decoder`."""
+    raise NotExpressible('distances of a Decoder cannot be exported: fit Decoder("learned") or Decoder("neighbors").')
+
+
+@decoded.register
+def regression(fitted: LearnedMap, codes: Symbol) -> Any:
+    """x̄ + l(b, B)W."""
+    return fitted.mean + PointSet(fitted.landmarks).values(fitted.kernel, codes) @ fitted.weights
+
+
+@decoded.register
+def _(fitted: decoding.Neighbours, codes: Symbol) -> Any:
+    """The weighted mean, as a product with the weights of all known rows, most of which are 0."""
+    known = fitted.known
+    distances2 = PointSet(known.codes).exact_squared_distances(codes)
+    width2, reach2 = (
+        distances2.smallest(min(n, len(known.codes))) for n in (fitted.count, decoding.REACH * fitted.count)
+    )
+    weights = np.exp(-0.5 * distances2 / np.maximum(width2, LEAST)[:, None])
+    weights = np.where(distances2 <= reach2[:, None], weights, 0.0)
+    return (weights @ dense_rows(known.rows)) / weights.sum(axis=1)[:, None]
+
+
+@decoded.register
+def _(fitted: decoding.Mean, codes: Symbol) -> Any:
+    return 0.5 * (decoded(fitted.first, codes) + decoded(fitted.second, codes))
+
+
+@singledispatch
 def preimages(inverse_map: Any, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
     """Points for codes; ``starts`` are the rows themselves where rows are denoised."""
     raise NotExpressible(
@@ -69,11 +100,6 @@ def preimages(inverse_map: Any, subspace: Subspace, codes: Symbol, starts: Symbo
 @preimages.register
 def _(inverse_map: LearnedMap, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
     return inverse_map.box.hold(regression(inverse_map, codes), starts)  # type: ignore[arg-type, return-value]
-
-
-def regression(fitted: LearnedMap, codes: Symbol) -> Any:
-    """x̄ + l(b, B)W."""
-    return fitted.mean + PointSet(fitted.landmarks).values(fitted.kernel, codes) @ fitted.weights
 
 
 @preimages.register
@@ -99,8 +125,6 @@ def _(inverse_map: _NearestMap, subspace: Subspace, codes: Symbol, starts: Symbo
 def _(inverse_map: _OneStepMap, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
     """Σᵢ wᵢxᵢ / Σᵢ wᵢ; the nearest point where Σw is not safely positive, or the answer lies far outside."""
     kernel, targets = subspace.model.kernel, Targets(subspace, codes)
-    if isinstance(kernel, Matern) and kernel.nu > 1:
-        raise NotExpressible(f"OneStep() cannot be exported for {kernel!r}, whose inverse is found by iteration.")
     top = float(diagonal(kernel, codes))
     values = targets.inner_points + (0.5 * (top - targets.norm2))[:, None]
     slopes = kernel.derivative(kernel.inverse(np.clip(values, 1e-12 * top, top)))  # type: ignore[attr-defined]

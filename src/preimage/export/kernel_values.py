@@ -30,6 +30,11 @@ class PointSet:
         distances2 = (moved * moved).sum(axis=1)[:, None] + self.squares - 2.0 * (moved @ self.centred.T)
         return np.maximum(distances2, SMALLEST * float(self.squares.max(initial=0)))
 
+    def exact_squared_distances(self, X: Symbol) -> Symbol:
+        """‖x − p‖² column by column, for few columns: exact also where it is far smaller than ‖x‖²."""
+        differences = (X[:, j : j + 1] - column for j, column in enumerate(self.points.T))
+        return sum(difference * difference for difference in differences)  # type: ignore[return-value]
+
     def combined(self, weights: Symbol) -> Symbol:
         """Σᵢ wᵢpᵢ for every row of weights."""
         return weights @ self.centred + weights.sum(axis=1)[:, None] * self.origin

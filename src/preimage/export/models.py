@@ -18,7 +18,6 @@ from preimage.export.feature_space import Subspace
 from preimage.export.kernel_values import PointSet, diagonal
 from preimage.export.program import Program, Symbol, take
 from preimage.kernels import Precomputed
-from preimage.preimages.learned import LearnedMap
 
 Formula = Callable[[Any, Symbol, float], Any]  # of the model, the rows and the precision
 
@@ -153,10 +152,7 @@ def _indices(model: Monitor, X: Symbol, eps: float) -> Any:
 
 
 def _rows_of_codes(model: Decoder, codes: Symbol, eps: float) -> Any:
-    fitted: Any = model.map_
-    if not isinstance(fitted, LearnedMap):
-        raise NotExpressible('only the regression of a Decoder can be exported: fit Decoder("learned").')
-    return inverse_maps.regression(fitted, codes)
+    return inverse_maps.decoded(model.map_, codes)
 
 
 def _without_noise(model: Denoiser, X: Symbol, eps: float) -> Any:

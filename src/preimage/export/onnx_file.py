@@ -215,6 +215,11 @@ class _Graph:
     def _argmin(self, symbol: Symbol, x: str) -> str:
         return self.node("ArgMin", x, axis=1, keepdims=0)
 
+    def _smallest(self, symbol: Symbol, x: str) -> str:
+        least = f"{self.prefix}least{len(self.nodes)}"
+        self.add("TopK", [x, self.number(np.array([symbol.setting]))], [least, f"{least}_where"], largest=0)
+        return self.node("Gather", least, self.number(np.array(symbol.setting - 1)), axis=1)
+
     def _concat(self, symbol: Symbol, *parts: str) -> str:
         return self.node("Concat", *parts, axis=1)
 

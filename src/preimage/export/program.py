@@ -51,7 +51,8 @@ UFUNCS = {
     np.bitwise_or: "logical_or",
     np.invert: "logical_not",
 }
-# Others are where, sum, argmin, take, concat, columns, column, transpose, loop and item. What is made of them:
+# Others are where, sum, argmin, smallest, take, concat, columns, column, transpose, loop and item.
+# What is made of them:
 COMPOSED: dict[Callable, Callable] = {
     np.square: lambda x: x * x,
     np.log1p: lambda x: np.log(x + 1.0),
@@ -114,7 +115,14 @@ class Symbol(NDArrayOperatorsMixin):
     @cached_property
     def ndim(self) -> int:
         """The number of axes."""
-        known = {"input": self.rank, "constant": np.ndim(self.setting), "argmin": 1, "sum": 1, "column": 2}
+        known = {
+            "input": self.rank,
+            "constant": np.ndim(self.setting),
+            "argmin": 1,
+            "smallest": 1,
+            "sum": 1,
+            "column": 2,
+        }
         if self.operation in known:
             return known[self.operation]
         if self.operation == "item":
@@ -134,6 +142,10 @@ class Symbol(NDArrayOperatorsMixin):
     def argmin(self) -> Symbol:
         """The number of the least entry of every row."""
         return Symbol.of("argmin", self)
+
+    def smallest(self, count: int) -> Symbol:
+        """The entry of every row that is the ``count``-th when they are sorted, counted from 1."""
+        return Symbol.of("smallest", self, setting=count)
 
     def __getitem__(self, which: Any) -> Symbol:
         if which == (slice(None), None):

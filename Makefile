@@ -24,9 +24,10 @@ test: $(READY)
 test-slow: $(READY)
 	@$(PYTEST) -m slow $(ARGS)
 
-# Every core type of OpenBLAS that this processor runs, with 1 and 2 threads.
-test-machines: $(READY)
+# Every core type of OpenBLAS that this processor runs, with 1 and 2 threads; then the oldest dependencies.
+test-machines: $(READY) $(TOOLS)
 	@$(BIN)/python tests/machines.py $(ARGS)
+	@$(TOOLS)/bin/python tools/distributions.py --only oldest $(ARGS)
 
 # The numerical tests under one core type that rounds unlike this processor's own.
 test-other: $(READY)

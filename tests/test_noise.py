@@ -15,8 +15,8 @@ from preimage.noise import (
     RandomImpulses,
     SaltAndPepper,
     SpeckleNoise,
-    as_noise,
 )
+from preimage.noise.custom import as_noise
 
 LAWS = [
     GaussianNoise(0.3),

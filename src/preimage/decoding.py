@@ -244,8 +244,8 @@ def _error(found: CodeMap) -> float:
 class Uncertainty:
     """How large the error at a code may be, in units of the left-out error of all known rows.
 
-    With the k known codes nearest to z, their left-out squared errors eᵢ², the mean squared distance r²(z) to them,
-    beside r̄² of these codes to their own neighbours, and the weighted mean x̄(z) of ``Neighbours``,
+    The k known codes nearest to z have left-out squared errors eᵢ² and the mean squared distance r²(z) from z, and r̄²
+    from their own neighbours. With the weighted mean x̄(z) of ``Neighbours``,
 
         u(z)² = (mean eᵢ² + ‖x̂(z) − x̄(z)‖²/d) / mean of all e² + max(r²(z)/r̄² − 1, 0) / k:
 

@@ -5,8 +5,18 @@ import pytest
 import scipy.linalg
 
 from helpers import centring, groups_of_equal, prescribed, rows
-from preimage.eigen import BlockKrylov, Dense, Lanczos, PowerDeflation, as_solver, choose_solver, storage_for
+from preimage.eigen import (
+    BlockKrylov,
+    CertifiedLanczos,
+    Dense,
+    Lanczos,
+    PowerDeflation,
+    as_solver,
+    choose_solver,
+    storage_for,
+)
 from preimage.eigen.base import sketched_residuals
+from preimage.eigen.certified import _is_complete as is_complete
 from preimage.eigen.mixed import Mixed
 from preimage.exceptions import ConvergenceWarning
 from preimage.gram import operators
@@ -26,6 +36,7 @@ SOLVERS = {
     "dense": Dense(),
     "block_krylov": BlockKrylov(block_size=4, tol=1e-11),
     "lanczos": Lanczos(),
+    "certified": CertifiedLanczos(),
     "power": PowerDeflation(),
 }
 
@@ -295,6 +306,18 @@ def test_steps_count_products_with_the_operator():
         assert solve(solver, operator, 3).steps == operator.count - 3  # the residuals take one each
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("spectrum", ["geometric", "degenerate", "rank-deficient", "indefinite"])
+def test_a_missing_pair_is_noticed(spectrum, dtype):
+    A = prescribed(SPECTRA[spectrum]).astype(dtype)
+    values, vectors = (part[..., ::-1] for part in np.linalg.eigh(A))
+    assert is_complete(A, values[:6], vectors[:, :6])
+    for missing in range(5):
+        kept = [number for number in range(6) if number != missing]
+        noticed = not is_complete(A, values[kept], vectors[:, kept])
+        assert noticed == (values[missing] > values[kept].min() + 1e-3)  # the copies of one value are all as good
+
+
 @pytest.mark.parametrize("n", [300, 700])
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(0.05), Gaussian(1e-4), Linear()], ids=repr)
 def test_the_automatic_solver_finds_every_copy_of_a_repeated_eigenvalue(n, kernel):
@@ -311,7 +334,7 @@ def test_the_automatic_solver_finds_every_copy_on_a_grid_where_arpack_does_not()
     X = np.stack(np.meshgrid(*[np.arange(7.0)] * 3), axis=-1).reshape(-1, 3)
     operator, _ = gram_operator(Gaussian(np.sqrt(2)), X, center=True)
     true = np.linalg.eigvalsh(operator.dense())[::-1]
-    for k in (5, 12, 24):
+    for k in (5, 12, 15, 24):
         for seed in range(3):
             np.testing.assert_allclose(solve(as_solver("auto"), operator, k, seed).values, true[:k], rtol=1e-10)
 
@@ -342,11 +365,16 @@ def test_lapack_reports_residuals_of_round_off_for_all_pairs():
     "n, k, expected",
     [
         (2, 1, Dense),
-        (500, 1, Dense),
+        (199, 2, Dense),
+        (200, 2, CertifiedLanczos),
+        (500, 41, CertifiedLanczos),
+        (500, 42, Dense),
         (500, 499, Dense),
-        (501, 1, BlockKrylov),
-        (501, 25, BlockKrylov),
-        (501, 26, Dense),
+        (1200, 100, CertifiedLanczos),
+        (1200, 101, Dense),
+        (1201, 1, BlockKrylov),
+        (1201, 60, BlockKrylov),
+        (1201, 61, Dense),
         (5000, 250, BlockKrylov),
         (5000, 251, Dense),
         (5001, 5000, BlockKrylov),  # does not fit
@@ -355,7 +383,7 @@ def test_lapack_reports_residuals_of_round_off_for_all_pairs():
 def test_the_choice_follows_its_documented_rules(n, k, expected, monkeypatch):
     monkeypatch.setattr(operators, "free_memory", lambda: 2 * 8 * 5000**2)
     assert isinstance(choose_solver(n, k), expected)
-    stored = {Dense: "square", BlockKrylov: "auto"}[expected]
+    stored = "auto" if expected is BlockKrylov else "square"
     assert storage_for(as_solver("auto"), n, k) == storage_for(choose_solver(n, k), n, k) == stored
 
 

@@ -14,7 +14,8 @@ from preimage.denoising.tables import column_noise, given_noise
 from preimage.denoising.views import Images
 from preimage.exceptions import NoiseLevelWarning, silenced, warn
 from preimage.kernels.base import is_number
-from preimage.noise import ColumnNoise, GaussianNoise, NoiseLaw, as_noise
+from preimage.noise import ColumnNoise, GaussianNoise, NoiseLaw
+from preimage.noise.custom import as_noise
 from preimage.statistics.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
 
 __all__ = ["FEWEST_IMAGES", "Asked", "as_law", "limits_of", "warn_of_tails"]

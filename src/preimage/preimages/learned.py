@@ -22,7 +22,7 @@ from preimage.gram.operators import inverse_root
 from preimage.kernels import Kernel, as_kernel
 from preimage.kernels.base import is_number
 from preimage.kernels.scales import median, resolve, spread_rows
-from preimage.noise import as_noise
+from preimage.noise.custom import as_noise
 from preimage.preimages.base import PreimageMethod, Preimages, closed_form, dense_rows
 from preimage.preimages.bounds import OPEN, Box
 

@@ -245,7 +245,7 @@ class _Search:
 
 
 def _light(solver, n: int, k: int | None):
-    """LAPACK in mixed precision in place of LAPACK: seven digits are enough to compare settings."""
+    """LAPACK in mixed precision in place of LAPACK in double: seven digits are enough to compare settings."""
     automatic = isinstance(solver, str) and solver == "auto"
     return Mixed() if automatic and k and isinstance(eigen.choose_solver(n, k), eigen.Dense) else solver
 

@@ -1,0 +1,89 @@
+"""What a noise law is, and the checks that laws share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from preimage._typing import Array
+
+
+class NoiseLaw(ABC):
+    """A law by which data are corrupted; a subclass defines ``corrupt``.
+
+    See Also
+    --------
+    CustomNoise : A law from a function, without a class.
+    GaussianNoise : The law used most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.noise import NoiseLaw
+    >>> class SignFlips(NoiseLaw):
+    ...     def corrupt(self, X, rng):
+    ...         return X * rng.choice([-1, 1], X.shape)
+    >>> np.abs(SignFlips()([[1, 2], [3, 4]], 0))
+    array([[1., 2.],
+           [3., 4.]])
+    """
+
+    def __call__(self, X: ArrayLike, rng: np.random.Generator | int | None) -> Array:
+        """Return a corrupted copy of X.
+
+        Parameters
+        ----------
+        X : array_like of real numbers, any shape
+            Clean data.
+        rng : numpy.random.Generator, int or None
+            The source of randomness: a generator, a seed, or None for fresh randomness.
+
+        Returns
+        -------
+        Y : ndarray of the shape of X
+            In X's dtype if that is a floating one, else in float64.
+        """
+        X = real_array(X)
+        return np.asarray(self.corrupt(X, np.random.default_rng(rng)), dtype=X.dtype)
+
+    @abstractmethod
+    def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
+        """Return a corrupted copy of a floating array."""
+
+
+def real_array(X: ArrayLike) -> Array:
+    """Real numbers as a floating array; anything else is refused."""
+    X = np.asarray(X)
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"noise needs a dense array of real numbers, got dtype {X.dtype}")
+    return X if X.dtype.kind == "f" else X.astype(float)
+
+
+def check_setting(condition: bool, sentence: str) -> None:
+    """Refuse a setting with a sentence."""
+    if not condition:
+        raise ValueError(sentence)
+
+
+def check_probability(p: Any) -> None:
+    """Refuse what is no number in [0, 1]."""
+    check_setting(is_real(p) and 0 <= p <= 1, f"p must be a probability in [0, 1], got {p!r}")
+
+
+def is_real(value: Any) -> bool:
+    """Whether it is one real number."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def is_range(pair: Any) -> bool:
+    """Whether it is a pair of a smaller and a larger number."""
+    return (
+        isinstance(pair, (tuple, list))
+        and len(pair) == 2
+        and all(is_real(end) and not isnan(end) for end in pair)
+        and pair[0] < pair[1]
+    )

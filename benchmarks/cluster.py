@@ -1,6 +1,7 @@
 """A fit on a Dask cluster of this machine: speed-up, memory of the workers, size of the graph, and the cost model.
 
     python benchmarks/cluster.py [--only speedup graph model] [--rows 2000000] [--landmarks 1000] [--json FILE]
+                                 [--record]
 
 ``speedup`` fits the same rows with one worker of one thread and with two; ``graph`` measures what is sent to the
 scheduler for 1000 chunks; ``model`` fits the constants of docs/guides/scale.md by non-negative least squares to several
@@ -15,6 +16,7 @@ import time
 import dask.array as da
 import numpy as np
 import scipy.optimize
+from figures import record
 
 from distributed import Client, LocalCluster
 from preimage import KernelPCA
@@ -119,6 +121,15 @@ def graph(arguments):
     return {"tasks": len(tasks), "bytes": size}
 
 
+TERMS = (
+    "fixed cost of a fit",
+    "to make (or read) a number",
+    "a kernel value, n m of them",
+    "a column of a distance, n m d of them",
+    "a product, n m² of them, three times as many where K_ZZ is ill conditioned",
+)
+
+
 def terms(n, m, d, well):
     """What workers do: begin, make or read numbers, kernel values, their distances, and the products of m columns.
 
@@ -140,8 +151,11 @@ def model(arguments):
     worst = np.abs(A @ constants / t - 1).max()
     measured, well = found[LEFT_OUT]
     predicted, far = (float(terms(*size) @ constants) for size in ((*LEFT_OUT, well), (*FAR, True)))
-    names = ("begin", "a number read", "a kernel value", "a column of a distance", "a product")
-    print("nanoseconds: " + ", ".join(f"{name} {1e9 * c:.3g}" for name, c in zip(names, constants, strict=True)))
+    costs = [f"{constants[0]:.2g} s", *(f"{1e9 * constant:.2g}" for constant in constants[1:])]
+    print("nanoseconds: " + ", ".join(f"{name} {cost}" for name, cost in zip(TERMS, costs, strict=True)))
+    if arguments.record:
+        begin, *others = zip(TERMS, costs, strict=True)
+        record(__file__, "model", ["", "nanoseconds"], [*others, begin])
     print(f"fitted within {worst:.0%}; left out {LEFT_OUT}: {predicted:.1f} s predicted, {measured:.1f} s measured")
     print(f"{FAR}: {far / 3600:.1f} core hours, {far / 100 / 60:.0f} minutes on 100 workers of one thread")
     return {"constants": constants.tolist(), "predicted": predicted, "measured": measured, "far_seconds": far}
@@ -156,6 +170,7 @@ def main():
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--landmarks", type=int, default=1000)
     parser.add_argument("--json")
+    parser.add_argument("--record", action="store_true", help="keep the tables for README and docs")
     arguments = parser.parse_args()
     results = {name: SECTIONS[name](arguments) for name in arguments.only}
     if arguments.json:

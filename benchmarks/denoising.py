@@ -1,7 +1,7 @@
 """How much noise is removed by ``Denoiser`` and by other methods that a user could install.
 
     python benchmarks/denoising.py [--only PART] [--methods NAME …] [--protocols NAME …] [--seconds 100] [--quick]
-                                   [--markdown] [--json FILE] [--with FILE …] [--picture FILE]
+                                   [--markdown] [--json FILE] [--with FILE …] [--record] [--picture FILE]
 
 protocols    those of ``preimage_papers.protocols``, mean SNR in dB over the test rows of three noises, and seconds of
              CPU to fit (choice of settings included) and to clean all test rows once. Peers choose by the true error
@@ -36,6 +36,7 @@ import denoising_filters as filters
 import numpy as np
 from denoising_peers import Task, peers, wiener
 from denoising_pictures import cost, eight_bits, files, levels, psnr, set12  # noqa: F401 (parts are called by their names)
+from figures import record
 from sklearn.datasets import load_breast_cancer, load_sample_image, load_wine
 
 from preimage import Denoiser
@@ -52,6 +53,14 @@ QUICK = ("noisy input", "linear PCA", "linear Wiener filter", "k nearest neighbo
 SIGMAS, PICTURE_FILE = (0.05, 0.1, 0.2), 0.1
 RATE, BEAT_ENDS = 360, 5
 TABLE_SIGMA = 0.5
+KEPT = {  # tables that README and docs show, by part and unit
+    ("protocols", "dB"): "protocols",
+    ("protocols", "seconds"): "protocol seconds",
+    ("photographs", "dB"): "photographs",
+    ("photographs", "seconds"): "photograph seconds",
+    ("signals", "dB"): "signals",
+    ("table", "dB"): "table",
+}
 
 
 class Figures:
@@ -285,7 +294,7 @@ TABLE_METHODS = {
 }
 
 
-def show(part, figures, markdown):
+def show(part, figures, options):
     """The figures of a part as a table of dB and one of seconds: methods as rows for protocols, else as columns."""
     cases = list(dict.fromkeys(case for row in figures.values() for case in row))
     if part == "set12":
@@ -299,7 +308,10 @@ def show(part, figures, markdown):
         cells = {method: row for method, row in cells.items() if any(row.values())}
         if part != "protocols":
             cells = {case: {method: row[case] for method, row in cells.items()} for case in cases}
-        _print_table(f"{part}, {what}", cells, markdown)
+        _print_table(f"{part}, {what}", cells, options.markdown)
+        if options.record and (part, what) in KEPT:
+            columns = list(next(iter(cells.values()), {}))
+            record(__file__, KEPT[part, what], ["", *columns], [[name, *row.values()] for name, row in cells.items()])
 
 
 def means(figures):
@@ -366,6 +378,7 @@ def main():
     parser.add_argument("--markdown", action="store_true", help="print tables only, ready to paste")
     parser.add_argument("--json", help="write the figures to this file")
     parser.add_argument("--with", dest="earlier", nargs="+", default=[], help="files of earlier runs, shown together")
+    parser.add_argument("--record", action="store_true", help="keep the tables for README and docs")
     parser.add_argument("--picture", help="draw a part of a photograph to this file, and nothing else")
     options = parser.parse_args()
     warnings.simplefilter("ignore", PreimageWarning)
@@ -379,7 +392,7 @@ def main():
     for part in [options.only] if options.only else [] if options.earlier else PARTS:
         globals()[part](Figures(part, options, report))
     for part, figures in report.items():
-        show(part, figures, options.markdown)
+        show(part, figures, options)
 
 
 def take_in(report, other):

@@ -7,7 +7,7 @@ else. The error is the root mean squared error of the missing entries, divided b
 forests have 30 trees with a third of the columns at every split, and three rounds; of the
 256 columns of USPS they see the 40 most correlated ones.
 
-    python benchmarks/imputer.py [--tables wine] [--seeds 1] [--cache FOLDER] [--json FILE]
+    python benchmarks/imputer.py [--tables wine] [--seeds 1] [--cache FOLDER] [--json FILE] [--record]
 """
 
 import argparse
@@ -17,6 +17,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from figures import record
 from sklearn import datasets
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
@@ -141,12 +142,24 @@ def measure(name, rate, pattern, seed, folder=None, ours=True):
     return {method: value / row["mean"] if method in (*PEERS, "Imputer") else value for method, value in row.items()}
 
 
+def keep(results):
+    """The table of the guide."""
+    columns = ["missing", "table", "mean", "`KNNImputer`", "`IterativeImputer`", "forests", "`Imputer`"]
+    methods = (*PEERS, "Imputer", "coverage")
+    rows = [
+        [f"{row['rate']:.0%}, {row['pattern']}", row["table"].replace("_", " "), *(f"{row[m]:.3f}" for m in methods)]
+        for row in results
+    ]
+    record(__file__, "tables", [*columns, f"coverage of {100 * INTERVAL:.0f} %"], rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", nargs="*", default=list(LOADERS))
     parser.add_argument("--seeds", type=int, default=3, help="masks of the three small tables; the others have one")
     parser.add_argument("--cache", help="folder that keeps what the peers answered")
     parser.add_argument("--json", help="write the figures to this file")
+    parser.add_argument("--record", action="store_true", help="keep the tables for README and docs")
     parser.add_argument("--peers-only", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
@@ -162,6 +175,8 @@ def main():
                 cells = "  ".join(f"{method} {value:.3f}" for method, value in means.items())
                 print(f"{rate:.0%} {pattern:7} {name:14} {cells}{ours}", flush=True)
                 results.append({"rate": rate, "pattern": pattern, "table": name, **means})
+    if options.record:
+        keep(results)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(results, file, indent=1)

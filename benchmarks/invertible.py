@@ -7,6 +7,7 @@
 * ``stack``: the S-curve by two such maps, one on the codes of the other.
 
     python benchmarks/invertible.py [decode] [s-curve] [usps] [ecg] [stack] [--seeds 20] [--json FILE]
+                                    [--record]
 """
 
 import argparse
@@ -15,6 +16,7 @@ import resource
 import time
 
 import numpy as np
+from figures import record
 
 from preimage import InvertibleKernelPCA
 from preimage.datasets import load_ecg, load_usps, s_curve
@@ -167,6 +169,7 @@ def main():
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--json", help="write the figures to this file")
+    parser.add_argument("--record", action="store_true", help="keep the tables for README and docs")
     options = parser.parse_args()
     report = {}
     for part in options.parts or PARTS:
@@ -174,6 +177,9 @@ def main():
         report[part] = PARTS[part](options.seeds)
         print(f"{part} ({time.perf_counter() - start:.0f} s)", flush=True)
         show(report[part])
+    if options.record and "decode" in report:
+        rows = [[f"{name} length scale", *(f"{v:.2f}" for v in row.values())] for name, row in report["decode"].items()]
+        record(__file__, "decode", ["model", "filtered", "decoded"], rows)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(report, file, indent=1)

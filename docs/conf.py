@@ -73,8 +73,6 @@ html_theme_options = {
     "navigation_depth": 2,  # a page need not list all names of all rooms
     "collapse_navigation": True,
     "navigation_with_keys": False,
-    "pygments_light_style": "tango",
-    "pygments_dark_style": "monokai",
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

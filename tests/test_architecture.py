@@ -48,7 +48,7 @@ ROOMS = [
 ]
 CORE = ROOMS[: ROOMS.index("datasets")]
 FRONT = {"matplotlib", "click", "rich", "jinja2", "dask", "distributed", "PIL", "pyarrow", "pandas", "preimage_papers"}
-FRONT |= {"fastapi", "uvicorn"}
+FRONT |= {"starlette", "uvicorn"}
 ENTRY_POINTS = {"__init__", "__main__"}
 
 

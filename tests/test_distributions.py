@@ -47,7 +47,7 @@ def test_the_citation_names_this_version():
 
 @pytest.mark.parametrize("arguments", [[], ["all", "--quick"], ["--help"]])
 def test_reproduce_without_the_papers_says_how_to_get_them(arguments, monkeypatch):
-    monkeypatch.setattr(cli, "entry_points", _none)
+    monkeypatch.setattr(cli, "_found", _none)
     done = CliRunner().invoke(cli.main, ["reproduce", *arguments])
     assert done.exit_code == 1
     assert 'pip install "preimage[papers]"' in done.stderr
@@ -55,7 +55,7 @@ def test_reproduce_without_the_papers_says_how_to_get_them(arguments, monkeypatc
 
 
 def test_an_unknown_command_is_still_unknown_without_the_papers(monkeypatch):
-    monkeypatch.setattr(cli, "entry_points", _none)
+    monkeypatch.setattr(cli, "_found", _none)
     done = CliRunner().invoke(cli.main, ["reproduced"])
     assert done.exit_code == 2
     assert "No such command 'reproduced'" in done.stderr

@@ -16,7 +16,7 @@ import pytest
 
 from preimage import KernelPCA
 
-pytest.importorskip("fastapi", reason="needs FastAPI")
+pytest.importorskip("starlette", reason="needs Starlette")
 pytest.importorskip("uvicorn", reason="needs uvicorn")
 from served import running
 

@@ -349,7 +349,7 @@ def test_files_that_may_not_be_read_or_written_are_sentences(model, tmp_path):
         (["fit", "x.npy", "-o", "m.npz", "--approximation", "few"], "'few' is no approximation"),
         (["fit", "x.npy", "-o", "m.npz", "--approximation", "0"], "'0' is no approximation"),
         (["fit", "x.npy", "-o", "m.npz", "--seed", "-1"], "--seed"),
-        (["score", "m.npz", "x.npy", "--quick"], "No such option '--quick'"),
+        (["score", "m.npz", "x.npy", "--quick"], "No such option"),
     ],
 )
 def test_wrong_usage_is_a_sentence_with_exit_code_2(arguments, sentence):

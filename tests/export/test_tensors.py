@@ -79,8 +79,8 @@ def test_scikit_learns_dispatch_changes_nothing(monkeypatch):
         with config_context(array_api_dispatch=True):
             found = KernelPCA(3, kernel=Gaussian(2.0)).fit(library.asarray(ROWS)).transform(X)
             close(model.transform(X), model.transform(NEW), X, 1e-9)
-    except RuntimeError as error:
-        pytest.skip(str(error))  # scipy reads the variable when it is imported
+    except (RuntimeError, ImportError) as error:
+        pytest.skip(str(error))  # scipy reads the variable when imported, scikit-learn 1.6 needs array_api_compat
     np.testing.assert_allclose(np.abs(as_numpy(found)), np.abs(model.transform(NEW)), atol=1e-9)
 
 

@@ -32,7 +32,7 @@ def open_app(file: Path | None, port: int | None, no_browser: bool) -> None:
 
         from preimage.app.server import application
     except ImportError as error:
-        raise click.ClickException('the app needs FastAPI and uvicorn: pip install "preimage[app]".') from error
+        raise click.ClickException('the app needs Starlette and uvicorn: pip install "preimage[app]".') from error
 
     with _listening(port) as listener, suppress(KeyboardInterrupt):
         token, number = secrets.token_urlsafe(16), listener.getsockname()[1]

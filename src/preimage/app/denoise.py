@@ -14,7 +14,7 @@ from preimage.app import limits
 from preimage.app.limits import Refused
 from preimage.app.pictures import save_grey, save_picture
 from preimage.app.sources import open_file
-from preimage.cli.denoise_run import DenoiseRun
+from preimage.cli.denoise_run import DenoiseRun, law_in_words
 from preimage.cli.python_code import denoising
 from preimage.denoising import small_patches
 from preimage.exceptions import NoiseLevelWarning, silenced
@@ -107,14 +107,14 @@ def _command(request: dict[str, Any]) -> str:
 
 
 def _noise(run: DenoiseRun, data: Data) -> dict[str, Any]:
-    """The law of the noise in words, its σ where it has one, and an interval of about 95 %."""
+    """The law of the noise in words, its σ where it has one, the range of several, and an interval of about 95 %."""
     law = getattr(run.model, "noise_", run.noise)
     sigma = float(getattr(law, "sigma", 0.0)) or None
     level = estimated_level(data) if sigma and isinstance(run.noise, str) else None
     if level is None or not level.sigma or sigma is None:
-        return {"law": repr(law), "sigma": sigma, "interval": None, "doubt": ""}
-    interval = [sigma * level.low / level.sigma, sigma * level.high / level.sigma]
-    return {"law": repr(law), "sigma": sigma, "interval": interval, "doubt": level.doubt}
+        sigmas, words = getattr(law, "sigmas", None), law_in_words(law, of_one=False) or repr(law)
+        return {"law": words, "sigma": sigma, "sigmas": sigmas and [min(sigmas), max(sigmas)], "interval": None}
+    return {"law": "", "sigma": sigma, "interval": [sigma * end / level.sigma for end in (level.low, level.high)]}
 
 
 def estimated_level(data: Data) -> NoiseLevel | None:

@@ -1,4 +1,7 @@
-"""The server: routes of the page, its files, uploads and jobs."""
+"""The server: routes of the page, its files, uploads and jobs.
+
+Starlette alone: a larger framework would take half of the second in which the first page is to appear.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import Body, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse, Response
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
 
 from preimage import __version__
 from preimage.app import limits
@@ -26,8 +30,6 @@ from preimage.app.worker import TaskFailed
 
 PAGE = Path(__file__).parent / "page"
 KINDS = ("explore", "denoise", "compare", "gaps", "novelty")
-
-Asked = Annotated[dict[str, Any], Body()]
 
 mimetypes.add_type("text/javascript", ".js")
 
@@ -42,117 +44,122 @@ def application(token: str, port: int, given: Path | None = None) -> Iterator[Gu
         uploads, jobs = Uploads(folder / "uploads"), Jobs(folder / "jobs")
         try:
             key = None if given is None else uploads.adopt(given.resolve())
-            yield Guard(_routes(uploads, jobs, key), token, port)
+            routes = [*_page_routes(uploads, jobs, key), *_upload_routes(uploads), *_job_routes(uploads, jobs)]
+            yield Guard(Starlette(routes=routes, exception_handlers=SENTENCES), token, port)
         finally:
             jobs.close()
 
 
-def _routes(uploads: Uploads, jobs: Jobs, given: str | None) -> FastAPI:
-    server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    _answer_errors(server)
-    _serve_page(server, uploads, jobs, given)
-    _serve_uploads(server, uploads)
-    _serve_jobs(server, uploads, jobs)
-    return server
-
-
-def _serve_page(server: FastAPI, uploads: Uploads, jobs: Jobs, given: str | None) -> None:
+def _page_routes(uploads: Uploads, jobs: Jobs, given: str | None) -> list[Route]:
     names = {path.name for path in PAGE.iterdir()}
 
-    @server.get("/")
-    def page() -> FileResponse:
+    def page(request: Request) -> Response:
         return FileResponse(PAGE / "index.html")
 
-    @server.get("/page/{name}")
-    def part_of_page(name: str) -> FileResponse:
-        if name not in names:
+    def part_of_page(request: Request) -> Response:
+        if (name := request.path_params["name"]) not in names:
             raise Refused(404, "There is no such page.")
         return FileResponse(PAGE / name)
 
-    @server.get("/api/start")
-    def start() -> dict[str, Any]:
+    def start(request: Request) -> Response:
         jobs.warm_up()  # not before the page is there: a worker that starts would take its processor
-        return {
-            "version": __version__,
-            "datasets": listed(),
-            "kernels": KERNELS,
-            "methods": METHODS,
-            "largest": limits.UPLOAD,
-            "given": None if given is None else {"id": given, "name": uploads[given].name},
-        }
+        return JSONResponse(
+            {
+                "version": __version__,
+                "datasets": listed(),
+                "kernels": KERNELS,
+                "methods": METHODS,
+                "largest": limits.UPLOAD,
+                "given": None if given is None else {"id": given, "name": uploads[given].name},
+            }
+        )
+
+    return [Route("/", page), Route("/page/{name}", part_of_page), Route("/api/start", start)]
 
 
-def _serve_uploads(server: FastAPI, uploads: Uploads) -> None:
-    @server.post("/api/folders")
-    def new_folder(name: str = "pictures") -> dict[str, str]:
-        key = uploads.new_folder(name)
-        return {"id": key, "name": uploads[key].name}
+def _upload_routes(uploads: Uploads) -> list[Route]:
+    def kept(key: str) -> Response:
+        return JSONResponse({"id": key, "name": uploads[key].name})
 
-    @server.post("/api/uploads")
-    async def receive(request: Request, name: str, folder: str | None = None) -> dict[str, str]:
-        key = await uploads.receive(name, request.stream(), folder)
-        return {"id": key, "name": uploads[key].name}
+    def new_folder(request: Request) -> Response:
+        return kept(uploads.new_folder(request.query_params.get("name", "")))
 
-    @server.delete("/api/uploads/{key}")
-    def remove(key: str) -> dict[str, str]:
-        uploads.remove(key)
-        return {"id": key}
+    async def receive(request: Request) -> Response:
+        asked = request.query_params
+        return kept(await uploads.receive(asked.get("name", ""), request.stream(), asked.get("folder")))
+
+    def remove(request: Request) -> Response:
+        uploads.remove(key := request.path_params["key"])
+        return JSONResponse({"id": key})
+
+    return [
+        Route("/api/folders", new_folder, methods=["POST"]),
+        Route("/api/uploads", receive, methods=["POST"]),
+        Route("/api/uploads/{key}", remove, methods=["DELETE"]),
+    ]
 
 
-def _serve_jobs(server: FastAPI, uploads: Uploads, jobs: Jobs) -> None:
-    @server.post("/api/jobs/{kind}")
-    def submit(kind: str, request: Asked) -> dict[str, Any]:
-        if kind not in KINDS:
+def _job_routes(uploads: Uploads, jobs: Jobs) -> list[Route]:
+    async def submit(request: Request) -> Response:
+        if (kind := request.path_params["kind"]) not in KINDS:
             raise Refused(404, "There is no such work.")
-        request.pop("path", None)
-        if upload := request.pop("upload", None):
+        asked = await _asked(request)
+        asked.pop("path", None)
+        if upload := asked.pop("upload", None):
             found = uploads[str(upload)]
-            request |= {"path": str(found.path), "name": found.name}
-        return jobs.submit(kind, request).told()
+            asked |= {"path": str(found.path), "name": found.name}
+        job = await asyncio.to_thread(jobs.submit, kind, asked)
+        return JSONResponse(job.told())
 
-    @server.get("/api/jobs/{key}")
-    def state(key: str) -> dict[str, Any]:
-        return jobs[key].told()
+    def state(request: Request) -> Response:
+        return JSONResponse(jobs[request.path_params["key"]].told())
 
-    @server.delete("/api/jobs/{key}")
-    def cancel(key: str) -> dict[str, Any]:
-        return jobs.cancel(key).told()
+    def cancel(request: Request) -> Response:
+        return JSONResponse(jobs.cancel(request.path_params["key"]).told())
 
-    @server.post("/api/jobs/{key}/{question}")
-    async def ask(key: str, question: str, request: Asked) -> Response:
-        found = await asyncio.to_thread(jobs.ask, key, question, request)
+    async def ask(request: Request) -> Response:
+        key, question = request.path_params["key"], request.path_params["question"]
+        found = await asyncio.to_thread(jobs.ask, key, question, await _asked(request))
         return Response(found) if isinstance(found, bytes) else JSONResponse(found)
 
-    @server.get("/api/jobs/{key}/files/{name}")
-    def result(key: str, name: str, download: bool = False) -> FileResponse:
-        path = jobs[key].folder / name
+    def result(request: Request) -> Response:
+        name = request.path_params["name"]
+        path = jobs[request.path_params["key"]].folder / name
         if name.startswith(".") or not path.is_file():
             raise Refused(404, GONE)
-        return FileResponse(path, filename=name if download else None)
+        return FileResponse(path, filename=name if request.query_params.get("download") else None)
+
+    return [
+        Route("/api/jobs/{kind}", submit, methods=["POST"]),
+        Route("/api/jobs/{key}", state),
+        Route("/api/jobs/{key}", cancel, methods=["DELETE"]),
+        Route("/api/jobs/{key}/{question}", ask, methods=["POST"]),
+        Route("/api/jobs/{key}/files/{name}", result),
+    ]
 
 
-def _answer_errors(server: FastAPI) -> None:
-    """Every error as a sentence."""
+async def _asked(request: Request) -> dict[str, Any]:
+    """The JSON object of a request."""
+    try:
+        found = await request.json()
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Refused(422, "The request was not understood: reload the page.")
+    return found
 
-    def told(status: int, sentence: str) -> JSONResponse:
-        return JSONResponse({"error": sentence}, status)
 
-    @server.exception_handler(Refused)
-    async def refused(request: Request, error: Refused) -> JSONResponse:
-        return told(error.status, str(error))
+def _sentence(request: Request, error: Exception) -> Response:
+    """An error as a sentence."""
+    if isinstance(error, Refused):
+        status, words = error.status, str(error)
+    elif isinstance(error, TaskFailed):
+        status, words = 400, str(error)
+    elif isinstance(error, HTTPException):
+        status, words = error.status_code, "There is nothing at this address."
+    else:
+        status, words = 500, f"Something unexpected went wrong ({type(error).__name__}); the app goes on."
+    return JSONResponse({"error": words}, status)
 
-    @server.exception_handler(TaskFailed)
-    async def failed(request: Request, error: TaskFailed) -> JSONResponse:
-        return told(400, str(error))
 
-    @server.exception_handler(RequestValidationError)
-    async def misunderstood(request: Request, error: RequestValidationError) -> JSONResponse:
-        return told(422, "The request was not understood: reload the page.")
-
-    @server.exception_handler(HTTPException)
-    async def unknown(request: Request, error: HTTPException) -> JSONResponse:
-        return told(error.status_code, "There is nothing at this address.")
-
-    @server.exception_handler(Exception)
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
-        return told(500, f"Something unexpected went wrong ({type(error).__name__}); the app goes on.")
+SENTENCES = dict.fromkeys((Refused, TaskFailed, HTTPException, Exception), _sentence)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
 
 import click
 
 from preimage import __version__
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 # Where each command lives, and what it is for; the help of the group needs no more than this.
 COMMANDS = {
@@ -32,18 +35,25 @@ class _Lazy(click.Group):
     """A group that imports a command when it is called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return [*COMMANDS, *sorted({*ELSEWHERE, *entry_points(group=GROUP).names})]
+        return [*COMMANDS, *sorted({*ELSEWHERE, *_found().names})]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in COMMANDS:
             return import_module(COMMANDS[name][0]).command
-        for found in entry_points(group=GROUP, name=name):
+        for found in _found().select(name=name):
             return found.load()
         return _absent(name) if name in ELSEWHERE else None
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, purpose) for name, (_, purpose) in (COMMANDS | ELSEWHERE).items()])
+
+
+def _found() -> EntryPoints:
+    """Commands of other distributions."""
+    from importlib.metadata import entry_points  # slow to import, and seldom asked for
+
+    return entry_points(group=GROUP)
 
 
 def _absent(name: str) -> click.Command:

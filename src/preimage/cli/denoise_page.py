@@ -90,13 +90,14 @@ def _axes(n_rows: int, n_columns: int, size: tuple[float, float]) -> np.ndarray:
 
 
 def _choices(run: DenoiseRun, facts: dict[str, Any]) -> list[Any]:
+    unit = "root mean square" if run.columns is None else "in standard deviations of the columns"
     told = {
         "cleaned by": facts["method"],
         "taught by": "clean examples" if facts["examples"] == "clean" else "the noisy data themselves",
         "noise": "estimated from the data" if facts["noise"] == "auto" else facts["noise"],
         "levels on top of each other": facts["levels"],
         "removed, root mean square": facts["removed"],
-        "remaining error, root mean square, estimated": None
+        f"remaining error, {unit}, estimated": None
         if facts["remaining_error"] is None
         else facts["remaining_error"] ** 0.5,
     }

@@ -124,7 +124,7 @@ class DenoiseRun:
             return self._table_words(self.columns)
         facts = self.facts()
         what = {"image": "one image", "signal": "one signal"}.get(self.form.alone, counted(self.data.shape[0], "row"))
-        law = _law_in_words(getattr(self.model, "noise_", self.noise), of_one=self.data.scale > 1) or facts["noise"]
+        law = law_in_words(getattr(self.model, "noise_", self.noise), of_one=self.data.scale > 1) or facts["noise"]
         told = f"{what} cleaned by {facts['method']}, noise {law}, removed {facts['removed']:.3g} rms"
         if self.form.alone and not facts["removed"]:
             return f"{what} left as it is, noise {law}: no estimate has a lower risk"
@@ -276,7 +276,7 @@ def _shaped(data: Data, shape: tuple[int, ...]) -> Form:
     return data.form.with_shape(shape, grey_levels(some))
 
 
-def _law_in_words(law: Any, of_one: bool) -> str:
+def law_in_words(law: Any, of_one: bool) -> str:
     """The law of the noise for a person; ``of_one`` where white is 1."""
     if isinstance(law, GaussianNoise):
         return f"{law.sigma:.3g} of 1" if of_one else f"of σ = {law.sigma:.3g}"

@@ -23,10 +23,12 @@ def constructed(model: Any) -> str:
 
 def denoising(run: DenoiseRun, reading: Reading, input: str, train: str | None) -> str:
     """The lines that clean a file as ``preimage denoise`` did."""
-    rows = ["", f"data = {_read(input, reading)}"]
+    rows = [f"data = {_read(input, reading)}"]
     if train is not None:
         rows.append(f"examples = {_read(train, reading, expected='data.form.columns')}")
-    return "\n".join([*_imports(_classes(run.model)), *rows, f"model = {constructed(run.model)}", *_verbs(run)])
+    rows += [f"model = {constructed(run.model)}", *_verbs(run)]
+    numpy = ["import numpy as np"] if any("np." in row for row in rows) else []
+    return "\n".join([*numpy, *_imports(_classes(run.model)), "", *rows])
 
 
 def monitoring(monitor: Monitor, reading: Reading, normal: str | None, model: str, new: str) -> str:
@@ -40,6 +42,7 @@ def monitoring(monitor: Monitor, reading: Reading, normal: str | None, model: st
         wanted = "normal.form.columns"
     return "\n".join(
         [
+            "import numpy as np",
             *_imports(_classes(monitor)),
             "import preimage",
             "from preimage import plot",
@@ -58,9 +61,9 @@ def _verbs(run: DenoiseRun) -> list[str]:
     from preimage.cli.denoise_run import SAMPLE
 
     if run.form.alone == "image":
-        return ["image = data.whole().reshape(data.form.shape)", "cleaned = model.denoise_image(image)"]
+        return ["cleaned = model.denoise_image(data.whole().reshape(data.form.shape))"]
     if run.form.alone == "signal":
-        return [*_first_removed(run), "cleaned = model.denoise_signal(signal)"]
+        return _along_time(run)
     examples, verb = "data" if run.train is None else "examples", "denoise" if run.is_plain else "transform"
     if run.data.is_large or (run.train is not None and run.train.is_large):
         some = "" if run.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
@@ -72,16 +75,16 @@ def _verbs(run: DenoiseRun) -> list[str]:
     return [f"cleaned = model.fit({examples}.whole()).{verb}(data.whole())"]
 
 
-def _first_removed(run: DenoiseRun) -> list[str]:
-    """The signal, without hum and baseline where these were removed."""
-    lines = ["signal = data.whole()"]
-    if run.mains is not None or run.baseline:
-        lines.insert(0, "from preimage.denoising import without_baseline, without_mains")
+def _along_time(run: DenoiseRun) -> list[str]:
+    """A signal cleaned, without hum and baseline where these were removed first."""
+    if run.mains is None and not run.baseline:
+        return ["cleaned = model.denoise_signal(data.whole())"]
+    lines = ["from preimage.denoising import without_baseline, without_mains", "signal = data.whole()"]
     if run.mains is not None:
         lines.append(f"signal = without_mains(signal, {run.rate:g}, {run.mains:g})")
     if run.baseline:
         lines.append(f"signal = without_baseline(signal, {run.rate:g})")
-    return lines
+    return [*lines, "cleaned = model.denoise_signal(signal)"]
 
 
 def _read(path: str, reading: Reading, *, expected: str | None = None) -> str:
@@ -94,16 +97,14 @@ def _read(path: str, reading: Reading, *, expected: str | None = None) -> str:
 
 
 def _imports(classes: set[type]) -> list[str]:
-    """The lines that import classes, each from the room that shows it, beside what is always needed."""
+    """The lines that import classes, each from the room that shows it, and :mod:`preimage.io`."""
     rooms: dict[str, list[str]] = {}
     for found in classes:
         first, *rest = found.__module__.split(".")
         room = first if rest[0] == "estimators" else f"{first}.{rest[0]}"
         rooms.setdefault(room, []).append(found.__name__)
     rooms.setdefault("preimage", []).append("io")
-    return ["import numpy as np"] + [
-        f"from {room} import {', '.join(sorted(names))}" for room, names in sorted(rooms.items())
-    ]
+    return [f"from {room} import {', '.join(sorted(names))}" for room, names in sorted(rooms.items())]
 
 
 def _classes(value: Any) -> set[type]:

@@ -14,6 +14,7 @@ async function show(job) {
   const error = (risk) => (risk < resolution ? `under ${short(Math.sqrt(resolution))}` : short(Math.sqrt(risk)));
   const head = ["Method", "Estimated error", "Share of the noise left", "Seconds", "Settings"];
   const table = element("table", {}, element("thead", {}, element("tr", {}, ...head.map((text, k) => element("th", { textContent: text, scope: "col", className: k && k < 4 ? "number" : "" })))), element("tbody", {}, ...entries.map((entry, k) => line(entry, k, sigma, error))));
+  redrawn = [];
   const answers = await Promise.all(entries.map((entry, k) => answer(job, entry, k, view, error)));
   const scroll = element("div", { className: "scroll", tabIndex: 0 }, table);
   scroll.setAttribute("role", "region");
@@ -27,14 +28,13 @@ async function show(job) {
 
 function line({ method, settings, risk, seconds }, place, sigma, error) {
   const cells = [method, error(risk), `${((100 * risk) / sigma ** 2).toFixed(0)} %`, seconds.toFixed(1), settings];
-  return element("tr", { className: place === 0 ? "best" : "" }, ...cells.map((text, k) => element("td", { textContent: text, className: k && k < 4 ? "number" : "" })));
+  return element("tr", { className: place === 0 ? "best" : "" }, ...cells.map((text, k) => element("td", { textContent: text, className: k === 0 ? "name" : k < 4 ? "number" : "" })));
 }
 
 async function answer(job, { method, settings, risk }, place, view, error) {
   const caption = element("figcaption", { textContent: `${place + 1}. ${method}${method === "Denoiser" ? ` (${settings})` : ""}, error ${error(risk)}` });
   if (view.kind === "image") return element("figure", {}, picture(job, `${place}.png`, `Answer of ${method}`), caption);
   const values = await file(job, `${place}.f32`);
-  if (place === 0) redrawn = [];
   if (view.kind === "images") return element("figure", {}, imageGrid(values, view.shape, view.count, method), caption);
   const canvas = element("canvas", { className: "wide" });
   canvas.setAttribute("role", "img");

@@ -42,14 +42,22 @@ async function show(job) {
   draw?.();
 }
 
-function told({ noise, remaining, removed, view }) {
+function told({ words, noise, remaining, removed, view }) {
   const error = remaining === null ? null : Math.sqrt(remaining);
-  const psnr = view.kind === "image" && remaining > 0 ? `about ${(-10 * Math.log10(remaining)).toFixed(1)} dB PSNR` : "root mean square, by Stein's formula";
-  return facts([
-    ["Noise σ", noise.sigma === null ? noise.law : short(noise.sigma), noise.interval ? `95 % interval ${short(noise.interval[0])} to ${short(noise.interval[1])}` : noise.sigma === null ? "" : "as given"],
-    error === null ? null : ["Estimated error", error > 0 ? short(error) : "too small to tell", psnr],
+  const meaning = view.kind === "image" && remaining > 0 ? `about ${(-10 * Math.log10(remaining)).toFixed(1)} dB PSNR` : noise.sigmas ? "in standard deviations of the columns" : "root mean square, by Stein's formula";
+  const found = facts([
+    ["Noise σ", ...level(noise)],
+    error === null ? null : ["Estimated error", error > 0 ? short(error) : "too small to tell", meaning],
     ["Removed", short(removed), "root mean square"],
   ]);
+  return noise.sigmas || !removed ? element("div", {}, found, element("p", { textContent: `${words}.` })) : found;
+}
+
+// The noise level and how sure it is: one number, one per column, or another law in words.
+function level({ law, sigma, sigmas, interval }) {
+  if (sigmas) return [`${short(sigmas[0])} to ${short(sigmas[1])}`, "one per column"];
+  if (sigma === null) return [law];
+  return [short(sigma), interval ? `95 % interval ${short(interval[0])} to ${short(interval[1])}` : "as given"];
 }
 
 async function view(job) {

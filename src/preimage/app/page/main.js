@@ -33,7 +33,6 @@ function current() {
   return pages[name] ? name : "explore";
 }
 
-
 for (const tab of tabs) tab.addEventListener("click", () => select(tab.getAttribute("aria-controls")));
 document.querySelector('[role="tablist"]').addEventListener("keydown", (event) => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -52,6 +51,7 @@ function setTheme(theme) {
 setTheme(THEMES.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "system");
 document.getElementById("theme").addEventListener("click", () => setTheme(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length]));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => ready && pages[current()].redraw());
+addEventListener("resize", () => ready && pages[current()].redraw());
 for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault()); // a file beside the zone must not replace the page
 
 select(current());

@@ -29,7 +29,7 @@ async function show(job) {
 function line({ row, times }, place, most, last) {
   const bar = element("span", { className: "bar" });
   bar.style.width = `${Math.max(2, (70 * times) / most)}px`;
-  return element("tr", {}, element("td", { textContent: place + 1 }), element("td", { textContent: row }), element("td", {}, bar, `${short(times)} ×`), element("td", {}, ...last));
+  return element("tr", {}, element("td", { textContent: place + 1 }), element("td", { textContent: row }), element("td", { className: "distance" }, bar, `${short(times)} ×`), element("td", { className: "entries" }, ...last));
 }
 
 const entry = ({ column, value, expected, share }) => element("span", { className: "entry", textContent: `${column}: ${short(value)}, expected ${short(expected)} (${(100 * share).toFixed(0)} %)` });

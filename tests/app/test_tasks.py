@@ -27,7 +27,7 @@ def table(path, values, names="abcdefgh"):
 def test_the_lists_name_what_can_be_loaded_and_read():
     assert list(PROVIDED) == list(LOADERS)
     assert set(ENDINGS) == set(io.FORMATS)
-    assert all(LOADERS[name]().told()["rows"] > 50 for name in ("digits", "square", "eleven_gaussians"))
+    assert all(LOADERS[name]().as_json()["rows"] > 50 for name in ("digits", "square", "eleven_gaussians"))
 
 
 # Explore

@@ -57,12 +57,12 @@ def test_an_estimate_on_top_gets_half_of_the_weight_if_that_helps():
 
 
 @pytest.mark.parametrize(
-    ("square", "excess", "told"),
+    ("square", "excess", "expected"),
     [(0.5, 0.05, 0.2 - 0.05 * 1.02), (0.5, 0.3, LEAST * 0.2), (0.8, 0.05, 0.18), (1.5, 0.05, 0.2)],
 )
-def test_the_risk_that_is_told_is_held_to_the_slope(square, excess, told):
+def test_the_estimated_risk_is_held_to_the_slope(square, excess, expected):
     risk = CombinationRisk(np.array([[square]]), np.array([0.2]), 1.02)
-    assert risk.told(np.ones(1), excess) == pytest.approx(told)
+    assert risk.estimate(np.ones(1), excess) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("white", [240 / 255, 1.0])

@@ -102,7 +102,7 @@ def explore(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Expl
     model = explorer.model
     return {
         "answers": True,
-        "data": explorer.data.told(),
+        "data": explorer.data.as_json(),
         "components": model.n_components_,
         "shares": [float(share) for share in model.explained_variance_ratio_],
         "deviations": [float(deviation) for deviation in deviations],

@@ -66,4 +66,4 @@ def prepare(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Fill
     filler = Filler(model, train.mean(axis=0), rows)
     filler.fill(0, [0])  # the first call finds the weights of the methods
     rows.astype("<f4").tofile(folder / "rows.f32")
-    return {"answers": True, "data": data.told(), "shown": count, "learned_from": len(train)}, filler
+    return {"answers": True, "data": data.as_json(), "shown": count, "learned_from": len(train)}, filler

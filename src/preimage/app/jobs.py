@@ -32,7 +32,7 @@ class PageJob:
     error: str = ""
     worker: Worker | None = None
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """What the page shows."""
         stage, done, total = self.progress
         return {

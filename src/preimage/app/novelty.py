@@ -39,7 +39,7 @@ def rank(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None]:
         }
         for place in order
     ]
-    return {"data": data.told(), "rows": rows}, None
+    return {"data": data.as_json(), "rows": rows}, None
 
 
 def scored(data: Dataset) -> tuple[np.ndarray, np.ndarray]:

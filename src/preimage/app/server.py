@@ -109,13 +109,13 @@ def _job_routes(uploads: Uploads, jobs: Jobs) -> list[Route]:
             found = uploads[str(upload)]
             asked |= {"path": str(found.path), "name": found.name}
         job = await asyncio.to_thread(jobs.submit, kind, asked)
-        return JSONResponse(job.told())
+        return JSONResponse(job.as_json())
 
     def state(request: Request) -> Response:
-        return JSONResponse(jobs[request.path_params["key"]].told())
+        return JSONResponse(jobs[request.path_params["key"]].as_json())
 
     def cancel(request: Request) -> Response:
-        return JSONResponse(jobs.cancel(request.path_params["key"]).told())
+        return JSONResponse(jobs.cancel(request.path_params["key"]).as_json())
 
     async def ask(request: Request) -> Response:
         key, question = request.path_params["key"], request.path_params["question"]

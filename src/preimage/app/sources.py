@@ -53,7 +53,7 @@ class Dataset:
             return "image" if len(self.shape) > 1 else "signal"
         return "plane" if self.X.shape[1] == 2 else "row"
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """What the page shows."""
         names = self.columns or tuple(f"x{number + 1}" for number in range(self.X.shape[1]))
         return {

@@ -51,7 +51,7 @@ def reported(connection: Any) -> Iterator[None]:
     def show(message: Any, *rest: Any, **more: Any) -> None:
         connection.send(("note", hidden_paths(" ".join(str(message).split()))))
 
-    with warnings.catch_warnings(), progress.listen(lambda *told: connection.send(("progress", *told))):
+    with warnings.catch_warnings(), progress.listen(lambda *event: connection.send(("progress", *event))):
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", PreimageWarning)
         warnings.showwarning = show

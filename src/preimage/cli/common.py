@@ -53,9 +53,11 @@ class Command(click.Command):
         _refuse_same_places(context.params)
         try:
             with _one_signal_only(), _notes(), shown_progress(beside_rows=standard):
-                told = super().invoke(context)
-            if isinstance(told, CommandResult) and not standard:
-                click.echo(printable(json.dumps(told.facts, indent=1, ensure_ascii=False) if as_json else told.words))
+                result = super().invoke(context)
+            if isinstance(result, CommandResult) and not standard:
+                click.echo(
+                    printable(json.dumps(result.facts, indent=1, ensure_ascii=False) if as_json else result.words)
+                )
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             context.exit(INTERRUPTED)

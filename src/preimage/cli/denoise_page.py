@@ -91,7 +91,7 @@ def _axes(n_rows: int, n_columns: int, size: tuple[float, float]) -> np.ndarray:
 
 def _choices(run: DenoiseRun, facts: dict[str, Any]) -> list[Any]:
     unit = "root mean square" if run.columns is None else "in standard deviations of the columns"
-    told = {
+    choices = {
         "cleaned by": facts["method"],
         "taught by": "clean examples" if facts["examples"] == "clean" else "the noisy data themselves",
         "noise": "estimated from the data" if facts["noise"] == "auto" else facts["noise"],
@@ -102,8 +102,8 @@ def _choices(run: DenoiseRun, facts: dict[str, Any]) -> list[Any]:
         else facts["remaining_error"] ** 0.5,
     }
     if run.is_plain:
-        told |= {"kernel": repr(run.model.kernel_), "components": int(run.model.n_components_)}
-    rows = [[name, value] for name, value in told.items() if value is not None]
+        choices |= {"kernel": repr(run.model.kernel_), "components": int(run.model.n_components_)}
+    rows = [[name, value] for name, value in choices.items() if value is not None]
     return [Text(_reason(run)), Table(["what", "value"], rows)]
 
 

@@ -80,7 +80,7 @@ class DenoiseRun:
         return not self.form.alone and any(choice is not None for choice in given)
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """The cleaned rows; what is shown and told later is gathered on the way."""
+        """The cleaned rows; what is shown and said later is gathered on the way."""
         done = 0
         for before, after in self._pairs():
             check_finite(after, self.data.name, done)
@@ -95,7 +95,7 @@ class DenoiseRun:
         """What was done, for a program."""
         model, noise = self.model, _in_python_numbers(getattr(self.model, "noise_", self.noise))
         risk, stack = getattr(model, "risk_", None), getattr(model, "stack_", None)
-        told: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "method": type(model).__name__,
             "examples": "noisy" if self.train is None else "clean",
             "noise": noise if isinstance(noise, str) else repr(noise),
@@ -106,8 +106,8 @@ class DenoiseRun:
             "model": constructed(model),
         }
         if self.columns is not None:
-            told["columns_cleaned"] = {name: vars(column) for name, column in self.columns.items()}
-        return told
+            facts["columns_cleaned"] = {name: vars(column) for name, column in self.columns.items()}
+        return facts
 
     @property
     def columns(self) -> dict[str, Any] | None:
@@ -125,12 +125,12 @@ class DenoiseRun:
         facts = self.facts()
         what = {"image": "one image", "signal": "one signal"}.get(self.form.alone, counted(self.data.shape[0], "row"))
         law = law_in_words(getattr(self.model, "noise_", self.noise), of_one=self.data.scale > 1) or facts["noise"]
-        told = f"{what} cleaned by {facts['method']}, noise {law}, removed {facts['removed']:.3g} rms"
+        words = f"{what} cleaned by {facts['method']}, noise {law}, removed {facts['removed']:.3g} rms"
         if self.form.alone and not facts["removed"]:
             return f"{what} left as it is, noise {law}: no estimate has a lower risk"
         if self.form.alone == "image" and facts["remaining_error"]:
-            return f"{told}, estimated PSNR {-10 * np.log10(facts['remaining_error']):.1f} dB"
-        return told + (
+            return f"{words}, estimated PSNR {-10 * np.log10(facts['remaining_error']):.1f} dB"
+        return words + (
             "" if facts["remaining_error"] is None else f", remaining error about {facts['remaining_error'] ** 0.5:.3g}"
         )
 
@@ -138,13 +138,13 @@ class DenoiseRun:
         """How many columns of a table were cleaned, by how much, and which were left alone."""
         cleaned = [one for one in columns.values() if one.cleaned]
         left = [name for name, one in columns.items() if not one.cleaned]
-        told = f"{counted(self.data.shape[0], 'row')}, {len(cleaned)} of {counted(len(columns), 'column')} cleaned"
+        words = f"{counted(self.data.shape[0], 'row')}, {len(cleaned)} of {counted(len(columns), 'column')} cleaned"
         if cleaned:
             ratios = [one.remaining / one.noise if one.noise else 1.0 for one in cleaned]
-            told += f", error about {np.mean(ratios):.0%} of the noise"
+            words += f", error about {np.mean(ratios):.0%} of the noise"
         if left and cleaned:
-            told += f", left alone: {', '.join(left[:NAMED])}" + (" and others" if len(left) > NAMED else "")
-        return told
+            words += f", left alone: {', '.join(left[:NAMED])}" + (" and others" if len(left) > NAMED else "")
+        return words
 
     def _pairs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         if self.form.alone == "image":

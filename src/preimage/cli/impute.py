@@ -55,8 +55,10 @@ def command(
     if scheduler is not None:
         raise click.UsageError("--scheduler needs a MODEL: an Imputer learns on this machine.")
     imputer, data, n_gaps = _learned(model, reading, seed)
-    told = write_answers(data, imputer.transform, output, data.form, force=force, gaps=True)
-    return CommandResult(told.facts | _facts(imputer, data, n_gaps), f"{told.words}, {counted(n_gaps, 'gap')} filled")
+    result = write_answers(data, imputer.transform, output, data.form, force=force, gaps=True)
+    return CommandResult(
+        result.facts | _facts(imputer, data, n_gaps), f"{result.words}, {counted(n_gaps, 'gap')} filled"
+    )
 
 
 def _learned(input: str, reading: Reading, seed: int) -> tuple[Any, Data, int]:

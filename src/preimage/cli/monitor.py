@@ -62,8 +62,8 @@ def command(
     if new == "-":
         watch_lines(model, reading, output, force=force, as_json=as_json)
         return None
-    told = watch_file(model, new, reading, output, report, force=force)
-    return None if output is None else told
+    result = watch_file(model, new, reading, output, report, force=force)
+    return None if output is None else result
 
 
 def _check(new: str | None, output: str | None, save: str | None, report: str | None, as_json: bool) -> None:

@@ -35,9 +35,9 @@ def page(
     if explained:
         sections.append(Section("Which sensor", _sensors(monitor, rows, complete, labels, explained[::-1])))
     sections += [Section("Limits", _limits(monitor, facts)), Section("The same in Python", [Code(code)])]
-    told = f"{facts['alarms']} of {counted(facts['rows'], 'row')}" if alarms else f"none of {facts['rows']} rows"
+    share = f"{facts['alarms']} of {counted(facts['rows'], 'row')}" if alarms else f"none of {facts['rows']} rows"
     lead = (
-        f"{facts['new']}, compared with {facts['normal']}: alarms in {told}. "
+        f"{facts['new']}, compared with {facts['normal']}: alarms in {share}. "
         f"In normal operation {100 * facts['alpha']:g} % of all rows raise a false alarm."
     )
     return Page("Process monitoring", lead, sections)

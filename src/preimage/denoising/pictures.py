@@ -42,7 +42,7 @@ class Answered:
     image : array
         The estimate.
     risk : float
-        Its mean squared error, as far as can be told.
+        Its mean squared error, as estimated.
     candidates : dict of floats
         That of every estimate of which it is the combination.
     noise : NoiseLaw, optional
@@ -152,8 +152,10 @@ def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, 
     risk = CombinationRisk(squares, np.array(slopes), float(np.mean(np.square(size), dtype=float)))
     best = risk.least(len(names))
     image = np.sum([np.float32(weight) * answer for weight, answer in zip(best, still.values(), strict=True)], axis=0)
-    alone = {name: risk.told(weights, EXCESS[effort]) for name, weights in zip(still, np.eye(len(still)), strict=True)}
-    return Answered(image, risk.told(best, EXCESS[effort]), alone)
+    alone = {
+        name: risk.estimate(weights, EXCESS[effort]) for name, weights in zip(still, np.eye(len(still)), strict=True)
+    }
+    return Answered(image, risk.estimate(best, EXCESS[effort]), alone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +172,7 @@ class CombinationRisk:
     def __call__(self, weights: np.ndarray) -> float:
         return float(weights @ self.squares @ weights + 2 * self.slopes @ weights - self.variance)
 
-    def told(self, weights: np.ndarray, excess: float) -> float:
+    def estimate(self, weights: np.ndarray, excess: float) -> float:
         """The risk that is reported: Stein's, held to what the slope says.
 
         An error in σ² goes wholly into Stein's estimate, of which it can be a large part. The mean of the truth given y

@@ -69,7 +69,7 @@ def check_workers() -> None:
                 "the Dask cluster has no workers: start some, and wait for them by client.wait_for_workers(1)."
             )
         found: Any = client.get_versions(packages=["preimage"])
-    lacking = sorted(address for address, told in found["workers"].items() if not told["packages"].get("preimage"))
+    lacking = sorted(address for address, about in found["workers"].items() if not about["packages"].get("preimage"))
     if lacking:
         raise ClusterError(
             f"the worker {lacking[0]} cannot import preimage: install the library, in this version, on every worker."
@@ -158,9 +158,9 @@ def _by_threads(things: tuple, total: int | None) -> tuple:
 
     def count(key: Any, value: Any, *rest: Any) -> None:
         nonlocal done
-        told = getattr(value, "n_done", 0)
-        done += told
-        if total is not None and told:
+        rows = getattr(value, "n_done", 0)
+        done += rows
+        if total is not None and rows:
             progress.report("rows", min(done, total), total)
 
     with threads.single_threaded_blas(), Callback(posttask=count):
@@ -169,10 +169,10 @@ def _by_threads(things: tuple, total: int | None) -> tuple:
 
 def _watched(client: Client, things: tuple, total: int) -> tuple:
     """The same on a cluster, whose workers report progress; repeated work counts once."""
-    told = [0]
+    reported = [0]
 
     def add(event: tuple) -> None:
-        told[0] += int(event[1])
+        reported[0] += int(event[1])
 
     client.subscribe_topic(TOPIC, add)
     try:
@@ -180,7 +180,7 @@ def _watched(client: Client, things: tuple, total: int) -> tuple:
         waiting = True
         while waiting:
             waiting = _still_waiting(futures)
-            progress.report("rows", min(told[0], total), total)
+            progress.report("rows", min(reported[0], total), total)
         return tuple(client.gather(futures))
     finally:
         client.unsubscribe_topic(TOPIC)

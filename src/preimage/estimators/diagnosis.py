@@ -79,8 +79,8 @@ class DiagnosisMixin:
         table: dict[str, list] = {name: [] for name in ("row", "column", "contribution", "reading", "expected")}
         for row, *parts in zip(rows, *run.explain(rows), strict=True):
             for column in np.argsort(-parts[0], kind="stable")[:n_columns]:
-                told = (int(row), self.columns_[column], *(float(part[column]) for part in parts))
-                for name, value in zip(table, told, strict=True):
+                entries = (int(row), self.columns_[column], *(float(part[column]) for part in parts))
+                for name, value in zip(table, entries, strict=True):
                     table[name].append(value)
         return table
 

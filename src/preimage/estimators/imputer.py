@@ -167,8 +167,8 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         kept = names[self.known_ | self.keep_empty_features]
-        told = [f"missingindicator_{name}" for name in names[self.indicator_]]
-        return np.concatenate([kept, np.array(told, dtype=object)]) if self.add_indicator else kept
+        indicators = [f"missingindicator_{name}" for name in names[self.indicator_]]
+        return np.concatenate([kept, np.array(indicators, dtype=object)]) if self.add_indicator else kept
 
     def _read(self, X, *, reset: bool = False) -> tuple[Array, Array]:
         """Rows in double precision with NaN for what is missing, and as they were given."""

@@ -140,9 +140,9 @@ class _Text(records.Records):
             try:
                 yield file
             except UnicodeError as error:
-                told = "UTF-8" if self._encoding.startswith("utf-8") else self._encoding
+                encoding = "UTF-8" if self._encoding.startswith("utf-8") else self._encoding
                 raise DataFileError(
-                    f"{self.name} is no text in {told}: name its encoding by --encoding, such as cp1252."
+                    f"{self.name} is no text in {encoding}: name its encoding by --encoding, such as cp1252."
                 ) from error
 
 

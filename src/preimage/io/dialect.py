@@ -60,12 +60,12 @@ def encoding(open_bytes: Callable[[], BinaryIO]) -> str:
 def recognised(name: str, file: TextIO, reading: Reading, encoding: str) -> Found:
     """The dialect of a text, by its first lines."""
     lines = [(number, line) for number, line in islice(enumerate(file, 1), SAMPLE) if line.strip()]
-    skip, comment, told = _leading(lines)
+    skip, comment, named = _leading(lines)
     sample = [line for number, line in lines if number > skip]
     if not sample:
         raise DataFileError(f"{name} is empty.")
     quote = _quote(sample)
-    delimiter = reading.delimiter or told or _delimiter(sample, quote)
+    delimiter = reading.delimiter or named or _delimiter(sample, quote)
     spaced = f"{delimiter} {quote}" in "".join(sample)
     rows = list(_cells(sample, delimiter, quote, spaced))
     decimal = reading.decimal or _decimal(name, [cell.strip() for row in rows for cell in row])
@@ -75,16 +75,16 @@ def recognised(name: str, file: TextIO, reading: Reading, encoding: str) -> Foun
 
 def _leading(lines: Sequence[tuple[int, str]]) -> tuple[int, str, str]:
     """The number and the text of the last line before the table, and the delimiter that Excel's first line names."""
-    skip, comment, told = 0, "", ""
+    skip, comment, named = 0, "", ""
     for number, line in lines:
         if found := re.fullmatch(r"sep=(.)", line.strip(), re.IGNORECASE):
-            told = found.group(1)
+            named = found.group(1)
         elif line.startswith("#"):
             comment = line.strip()
         else:
             break
         skip = number
-    return skip, comment, told
+    return skip, comment, named
 
 
 def _names(candidates: Sequence[list[str]], first: list[str]) -> tuple[str, ...]:

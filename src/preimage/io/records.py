@@ -93,13 +93,13 @@ class Records:
         values = self._values(cells)
         if None in values:
             row = values.index(None)
-            told = repr(self.names[place]) if self.names else place + 1
+            named = repr(self.names[place]) if self.names else place + 1
             first = self.names is None and lines[row][0] == self._first
             advice = (
                 "--header, if this line names the columns" if first else f"--keep {place + 1} carries the column along"
             )
             raise DataFileError(
-                f"{self.name}, line {lines[row][0]}, column {told}: {_text(cells[row])!r:.60} is no number ({advice})."
+                f"{self.name}, line {lines[row][0]}, column {named}: {_text(cells[row])!r:.60} is no number ({advice})."
             )
         return values
 

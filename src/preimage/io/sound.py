@@ -84,10 +84,10 @@ def _wav(file: BoundedFile) -> tuple[np.ndarray, int, str]:
     head = file.stream.read(4096)
     file.stream.seek(0)
 
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", wavfile.WavFileWarning)
         rate, samples = wavfile.read(file.stream)
-    if any("EOF prematurely" in str(warning.message) for warning in told) and b"data" + STREAMED not in head:
+    if any("EOF prematurely" in str(warning.message) for warning in caught) and b"data" + STREAMED not in head:
         note(f"{file.name} ends before its header says: {len(samples)} samples are there.")
     kind = "int24" if samples.dtype == np.int32 and _bits(head) == 24 else samples.dtype.name
     return samples, int(rate), kind

@@ -99,8 +99,8 @@ def _as_fitted(source: Source, expected: tuple[str, ...]) -> tuple[int, ...]:
 
 def _tell(source: Source, reasons: dict[int, str]) -> None:
     if reasons:
-        told = ", ".join(f"{_named(source, place)} ({reason})" for place, reason in sorted(reasons.items()))
-        note(f"{source.name}: carried along unchanged: {told}.")
+        listed = ", ".join(f"{_named(source, place)} ({reason})" for place, reason in sorted(reasons.items()))
+        note(f"{source.name}: carried along unchanged: {listed}.")
 
 
 def _place(source: Source, name: str) -> int:

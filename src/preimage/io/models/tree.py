@@ -244,8 +244,8 @@ class TreeWords:
             return repr(node)
         ((kind, payload),) = node.items()
         if kind in ("object", "estimator"):
-            told = _joined(f"{key}={self.tell(value)}" for key, value in payload[1].items())
-            self._known.append(f"{payload[0].split('.')[-1][:LONGEST_NAME]}({told})")
+            settings = _joined(f"{key}={self.tell(value)}" for key, value in payload[1].items())
+            self._known.append(f"{payload[0].split('.')[-1][:LONGEST_NAME]}({settings})")
             return self._known[-1]
         return self._plain(kind, payload)
 

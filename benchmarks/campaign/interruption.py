@@ -195,7 +195,7 @@ def calls_interrupted(cases: int, seed: int) -> list[Tally]:
     Only calls that it reached before their end are counted.
     """
     tally, rng = Tally("interrupts"), generator(seed, "interrupts")
-    X = rng.standard_normal((400, 5))
+    X = rng.standard_normal((1500, 5))  # enough that a signal arrives before the end on a busy machine
     model = KernelPCA(3, random_state=0).fit(X)
     expected, before = model.transform(X), (_blas(), threading.active_count())
     calls = {

@@ -3,6 +3,7 @@
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -171,7 +172,7 @@ def test_filters_of_images_remove_noise():
 def test_the_table_shows_the_figures_and_a_dash_where_there_are_none(bench, capsys):
     report = {"protocols": {"one": {"P3": {"dB": -1.234, "fit": 12.3, "apply": 0.5}}}}
     bench.take_in(report, {"protocols": {"two": {"P3": {"dB": None, "fit": None, "apply": None}}}})
-    bench.show("protocols", report["protocols"], markdown=True)
+    bench.show("protocols", report["protocols"], SimpleNamespace(markdown=True, record=False))
     printed = capsys.readouterr().out
     assert "| | P3 |\n| --- | --- |\n| one | −1.23 |\n| two | – |" in printed
     assert "| one | 12 + 0.5 |" in printed

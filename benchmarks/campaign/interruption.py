@@ -228,6 +228,7 @@ def _seconds(call: Callable[[], object]) -> float:
 def _interrupted(action: Callable[[], object], seconds: float) -> bool:
     """Whether Ctrl-C after some seconds reached an action before its end."""
     timer, finished = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)), False
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start jobs with it ignored
     try:
         timer.start()
         action()
@@ -238,6 +239,8 @@ def _interrupted(action: Callable[[], object], seconds: float) -> bool:
     except KeyboardInterrupt:
         timer.join()
         return not finished
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _blas() -> list[int]:

@@ -79,11 +79,9 @@ def test_neighbours_are_averaged_by_weight_and_without_the_row_itself(pairs):
     assert left_out_errors(found)[3] == pytest.approx(np.mean(gap**2))
 
 
-def test_codes_that_several_rows_share_give_their_mean():
-    Z, X = np.repeat(np.arange(6.0), 20)[:, None], np.random.default_rng(0).standard_normal((120, 3))
-    found = Neighbours(Known(Z, X), 2, X).values(np.array([[3.0]]))
-    assert np.linalg.norm(found - X[60:80], axis=1).min() < 2
-    np.testing.assert_array_equal(Neighbours(Known(Z, Z), 2, X).values(np.array([[3.0]])), [[3.0]])
+def test_only_rows_of_the_same_code_count_where_several_share_it():
+    Z = np.repeat(np.arange(6.0), 20)[:, None]
+    np.testing.assert_array_equal(Neighbours(Known(Z, Z), 2, Z).values(np.array([[3.0]])), [[3.0]])
 
 
 def test_distances_find_rows_that_are_scaled_and_rotated_codes():

@@ -71,8 +71,7 @@ def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
       5000 rows in float64 its tolerance is 1e-10: a few more passes cost little there, and codes agree with LAPACK's
       to nine digits.
 
-    Measured on MNIST and on a table of 20 columns, Gaussian kernel: LAPACK takes two to three times as long as Lanczos
-    with its proof for 10 pairs of 500 rows, and twice as long for 32 pairs of 1000 rows.
+    ``benchmarks/scale.py`` and ``benchmarks/small.py`` measure what the choice rests on.
 
     See Also
     --------

@@ -53,6 +53,19 @@ def test_no_column_comes_back_worse_and_units_do_not_matter(make):
     np.testing.assert_allclose(other.transform(noisy * factors) / factors, denoiser.transform(noisy), rtol=1e-3)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_small_linear_table_is_cleaned_as_by_the_wiener_filter_of_all_its_rows(seed):
+    clean, _, noisy = table(60, 8, 2, seed)
+    denoiser = Denoiser(effort="quick", random_state=0).fit(noisy)
+    sigma = np.array(denoiser.noise_.sigmas)
+    rows = (noisy - noisy.mean(axis=0)) / sigma
+    values, axes = np.linalg.eigh(rows.T @ rows / len(rows))
+    filtered = noisy.mean(axis=0) + sigma * (rows @ (axes * np.maximum(1 - 1 / values, 0)) @ axes.T)
+    np.testing.assert_allclose((denoiser.transform(noisy) - filtered) / sigma, 0, atol=1e-4)  # float32 inside
+    before, after = (np.mean(np.square((answer - clean) / sigma)) for answer in (noisy, filtered))
+    assert after < before / 2
+
+
 def test_a_given_noise_per_column_is_used_and_told():
     clean, sigma, noisy = table()
     frame = pd.DataFrame(noisy, columns=[f"c{j}" for j in range(noisy.shape[1])])

@@ -20,6 +20,7 @@ __all__ = ["BUDGETS", "Budget", "Learner", "Units"]
 
 ENOUGH, MOST_COPIES = 6000, 6  # corrupted images that a level learns from, and how many may be of the same
 VALIDATION, VALIDATION_POINTS = 300, 80_000  # images, and points in them, that are held out to choose settings
+FEWEST_NUMBERS = 400  # in them, where that takes no more than a third of the images
 FOLDS = 4
 PLACES_A_LANDMARK, FEW = 150, 300  # fewer noisy places say too little about its weight, where landmarks are not few
 CAREFUL = 0.95  # of the noise is the most that is taken away on the mean, because some rows speak for all
@@ -133,6 +134,8 @@ class Learner:
         }
         sizes = self.budget.sizes(useful[teaching, ..., 0].size)
         stack = self._fit(lambda: (teachers, fold), sizes, validation, rng, **settings)
+        if stack.is_linear:
+            stack = stack.linear_again(Noisy.draw(useful, sigma, rng, trusted))
         some = images[:VALIDATION]
         removed = float(np.sqrt(np.mean(np.square(stack(some) - some), dtype=float)))
         return stack.sharing(min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
@@ -162,7 +165,8 @@ def _split(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray
     """The numbers of the validation images, and of the others."""
     n, points = shape[0], int(np.prod(shape[1:-1]))
     order = rng.permutation(n)
-    n_validation = max(1, min(n // 8, VALIDATION, VALIDATION_POINTS // points))
+    enough = max(n // 8, min(n // 3, FEWEST_NUMBERS // (points * shape[-1])))
+    n_validation = max(1, min(enough, VALIDATION, VALIDATION_POINTS // points))
     return order[:n_validation], order[n_validation:]
 
 

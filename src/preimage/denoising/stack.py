@@ -100,6 +100,15 @@ class Stack:
             return noisy
         return estimate if self.share == 1 else noisy + np.float32(self.share) * (estimate - noisy)
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether a linear filter is all there is."""
+        return len(self.levels) == 1 and isinstance(self.levels[0].whole, LinearFilter) and self.levels[0].local is None
+
+    def linear_again(self, examples: Examples) -> Stack:
+        """The linear filter of all examples, also of those that it was validated on."""
+        return replace(self, levels=(replace(self.levels[0], whole=LinearFilter.fit(examples)),))
+
     def sharing(self, share: float) -> Stack:
         """The same levels with a share of the change."""
         return replace(self, share=share)

@@ -159,7 +159,8 @@ def column_noise(X: np.ndarray) -> np.ndarray:
 
     Where neighbouring rows differ by little, as in a record over time, from second differences along the rows, as far
     as these are independent between columns. Elsewhere noise of one share of the standard deviations is assumed, the
-    lower end of the floor of the correlations' spectrum (:func:`from_spectrum`); 0 where nothing stands out of it.
+    floor of the correlations' spectrum (:func:`from_spectrum`), or the lower end of its interval where that is
+    doubtful; 0 where nothing stands out of it.
     """
     deviation, varies = X.std(axis=0, dtype=float), (np.ptp(X, axis=0) > 0) & ~_evenly_spaced(X)
     found = np.zeros(X.shape[1])
@@ -181,14 +182,15 @@ def column_noise(X: np.ndarray) -> np.ndarray:
 
 
 def _floor(Z: np.ndarray) -> float:
-    """The noise of standardised columns, its lower end."""
+    """The noise of standardised columns."""
     if not signal_directions(Z):
         warn(
             "no column says anything about another, so that noise cannot be told from signal: nothing is removed.",
             NoiseLevelWarning,
         )
         return 0.0
-    return noise_level(Z).low
+    found = noise_level(Z)
+    return found.sigma if found.trusted else found.low
 
 
 def _own_share(steps: np.ndarray) -> float:

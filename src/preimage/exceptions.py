@@ -15,6 +15,7 @@ __all__ = [
     "FewRowsWarning",
     "FewerComponentsWarning",
     "IndefiniteKernelWarning",
+    "LengthScaleWarning",
     "ModelFileError",
     "NoiseLevelWarning",
     "NotExpressible",
@@ -274,6 +275,29 @@ class FewRowsWarning(PreimageWarning):
     ...     monitor = Monitor(KernelPCA(2, kernel="linear"), alpha=0.01).fit(X)
     >>> str(caught[0].message).partition(":")[0]
     '40 normal rows cannot guarantee a false-alarm rate below 0.024, and alpha is 0.01'
+    """
+
+
+class LengthScaleWarning(PreimageWarning):
+    """The length scale of a kernel is so short that most rows are unrelated to all others.
+
+    See Also
+    --------
+    preimage.kernels.scales.length_scale : Rules that fit the rows.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from preimage import KernelPCA
+    >>> from preimage.exceptions import LengthScaleWarning
+    >>> from preimage.kernels import Gaussian
+    >>> X = np.random.default_rng(0).uniform(0, 1000, (200, 3))  # such as columns in their own units
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", LengthScaleWarning)
+    ...     kpca = KernelPCA(2, kernel=Gaussian(1.0)).fit(X)
+    >>> str(caught[0].message).startswith("the length scale of Gaussian(length_scale=1.0) is too short")
+    True
     """
 
 

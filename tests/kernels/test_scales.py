@@ -4,7 +4,20 @@ import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
 from helpers import rows, sparse_rows
-from preimage.kernels import Cosine, Gaussian, Laplacian, Linear, Matern, Polynomial, Precomputed, Sigmoid, scales
+from preimage import KernelPCA
+from preimage.exceptions import LengthScaleWarning
+from preimage.kernels import (
+    Cosine,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+    scales,
+)
 
 RULES = ["median", "mean", "mika"]
 
@@ -149,3 +162,16 @@ def test_the_median_makes_the_median_kernel_value_one_over_e():
     X = rows(79, 3)  # an odd number of pairs: the median is one of them
     values = scales.resolve(Gaussian(), X)(X, X)[np.triu_indices(79, 1)]
     np.testing.assert_allclose(np.median(values), np.exp(-1), rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Exponential(1.0), Gaussian(1.0) + Gaussian(0.5)])
+def test_a_length_scale_that_gives_new_rows_equal_codes_is_warned_of(kernel):
+    X, new = np.random.default_rng(0).uniform(0, 1000, (2, 200, 4))
+    with pytest.warns(LengthScaleWarning, match="median rule gives about 5"):  # the mean gives √(4 · 1000²/6 / 2) = 577
+        kpca = KernelPCA(2, kernel=kernel).fit(X)
+    assert np.ptp(kpca.transform(new), axis=0).max() < 1e-6
+    KernelPCA(2, kernel=Gaussian(100.0)).fit(X)
+
+
+def test_rows_that_are_repeated_are_not_alone():
+    KernelPCA(2, kernel=Gaussian(1e-3)).fit(np.repeat(np.arange(40.0), 3)[:, None])

@@ -71,7 +71,7 @@ def fit_exact(settings: Settings, X: Rows, rng: Generator, *, solver: Any = None
     conventions.check_kernel_takes(settings.kernel, X)
     if isinstance(settings.kernel, Precomputed):
         conventions.check_kernel_matrix(X)
-    kernel = scales.resolve(settings.kernel, X)
+    kernel = _resolved(settings.kernel, X)
     wanted = settings.component_number(kernel, X, X.shape[0], rng)
     return decomposition.fit(
         kernel, X, wanted, center=settings.center, solver=solver or settings.solver, rng=rng, gram=gram
@@ -114,8 +114,15 @@ def merge(settings: Settings, ours: Decomposition, theirs: Decomposition, rng: G
 def prepare_features(settings: Settings, X: Rows, rng: Generator, scaled_by: Any = None) -> FeatureMap:
     """The feature map for the rows of X; rules for length scales look at ``scaled_by`` where it is given."""
     conventions.check_kernel_takes(settings.kernel, X)
-    kernel = scales.resolve(settings.kernel, X if scaled_by is None else scaled_by)
+    kernel = _resolved(settings.kernel, X if scaled_by is None else scaled_by)
     return settings.approximation.prepare(kernel, X, rng)
+
+
+def _resolved(kernel: Kernel, X: Rows) -> Kernel:
+    """The kernel with numbers for its rules; a length scale that was given is warned of where it is useless."""
+    if not scales.takes_rows(kernel):
+        scales.warn_if_too_short(kernel, X)
+    return scales.resolve(kernel, X)
 
 
 def fit_moments(

@@ -21,12 +21,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from preimage._typing import Rows
+from preimage.exceptions import LengthScaleWarning, warn
 from preimage.kernels import Kernel
+from preimage.kernels.base import knows
 from preimage.kernels.geometry import squared_distances, squared_norms
 from preimage.kernels.radial import check_square
 
 __all__ = ["length_scale"]
 
+FEW = 30  # rows that are compared with all others
+UNRELATED, MOST_ALONE = 1e-3, 0.5  # a share of k(x, x), and the share of such rows that is warned of
 SAMPLE = 2000  # rows used by pairwise rules: two million pairs determine a median to three digits
 
 
@@ -110,6 +114,27 @@ def resolve(kernel: Kernel, X: Rows) -> Kernel:
         elif name == "gamma" and value is None:
             changes[name] = 1 / X.shape[1]
     return replace(kernel, **changes) if changes else kernel  # type: ignore[type-var]
+
+
+def warn_if_too_short(kernel: Kernel, X: Rows) -> None:
+    """Warn where most rows are so far from all others that the kernel does not relate them, nor new rows to any."""
+    in_memory = isinstance(X, np.ndarray) or sp.issparse(X)
+    if not (in_memory and X.shape[0] > FEW and kernel.argument == "distance" and knows(kernel, "profile")):
+        return
+    chosen = np.linspace(0, X.shape[0] - 1, FEW).astype(int)
+    with np.errstate(over="ignore", invalid="ignore"):
+        distances = squared_distances(X[chosen], X)
+    middle = float(np.sqrt(np.median(distances) / 2))
+    distances[np.arange(FEW), chosen] = np.inf
+    nearest, own = kernel.profile(distances.min(axis=1)), kernel.profile(np.zeros(1, distances.dtype))
+    alone = float(np.mean(nearest < UNRELATED * own))
+    if alone > MOST_ALONE and np.isfinite(middle):
+        warn(
+            f"the length scale of {kernel!r} is too short for these rows: {alone:.0%} of them are unrelated to all "
+            f"others, and new rows like them have equal codes. Standardise the columns, or take a longer one; the "
+            f"median rule gives about {middle:.2g}.",
+            LengthScaleWarning,
+        )
 
 
 def takes_rows(kernel: Kernel) -> bool:

@@ -17,7 +17,13 @@ from preimage._typing import RowsLike
 from preimage.eigen.mixed import Mixed
 from preimage.estimators import KernelPCA, conventions, inverse
 from preimage.estimators.fitting import Settings
-from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning, silenced
+from preimage.exceptions import (
+    ConvergenceWarning,
+    FewerComponentsWarning,
+    LengthScaleWarning,
+    PoorApproximationWarning,
+    silenced,
+)
 from preimage.kernels import scales
 from preimage.preimages.base import refuse_precomputed
 from preimage.statistics.noise_level import NoiseLevel, noise_level
@@ -29,7 +35,12 @@ HELD_OUT, MOST_VALIDATION = 0.25, 1000  # the share of rows held out for validat
 FEWEST_ROWS, FEWEST_NUMBERS = (25, 50), 5000  # of the first round; fewer rows where they are long
 FACTORS = tuple(2.0 ** (k / 2) for k in range(6))  # of the length scale by Kwok & Tsang's rule: c · 1, 2, 4, … 32
 MOST_COMPONENTS = 256
-SHOWN_BY_RISK = ConvergenceWarning, FewerComponentsWarning, PoorApproximationWarning  # warnings of poor settings
+SHOWN_BY_RISK = (  # warnings of poor settings
+    ConvergenceWarning,
+    FewerComponentsWarning,
+    LengthScaleWarning,
+    PoorApproximationWarning,
+)
 
 
 @dataclass(frozen=True, eq=False)

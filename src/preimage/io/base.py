@@ -12,7 +12,7 @@ import numpy as np
 
 from preimage.exceptions import DataFileError, DataFileWarning
 from preimage.gram import tiles
-from preimage.io.chunks import Chunks, joined, rows_at_once
+from preimage.io.chunks import Chunks, joined, release, rows_at_once
 from preimage.io.columns import Columns
 
 LARGE = 256 * 2**20  # bytes of numbers from which a file is walked and not held
@@ -251,6 +251,7 @@ class Data:
         else:
             for rows in tiles.slices(self.shape[0], rows_at_once(self.shape[1])):
                 yield np.asarray(self.source[rows])
+                release(self.source)
 
     def _refuse_gaps(self, block: np.ndarray, first: int, gaps: bool) -> None:
         allowed = np.isfinite(block)

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -113,9 +114,17 @@ class ArrayChunks(Chunks):
         fitting = int(threads.working_bytes() / 8 / max(8 * width, 1))
         for rows in tiles.slices(len(self.array), max(1, min(rows_at_once(width), fitting))):
             yield np.asarray(self.array[rows])
+            release(self.array)
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
         return check_array(self.array[_drawn(len(self.array), n_rows, rng)], dtype=[np.float64, np.float32])
+
+
+def release(array: np.ndarray) -> None:
+    """Give the pages of a mapped file back to the system; they are read again where they are needed again."""
+    pages = getattr(array, "_mmap", None)
+    if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED") and getattr(array, "mode", "") == "r":
+        pages.madvise(mmap.MADV_DONTNEED)
 
 
 def _drawn(n: int, n_rows: int, rng: np.random.Generator) -> np.ndarray:

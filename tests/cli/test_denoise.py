@@ -55,6 +55,21 @@ def test_rows_denoise_themselves(ending, tmp_path):
     assert io.read(tmp_path / f"out{ending}").form.columns == (None if ending == ".npy" else columns)
 
 
+def test_the_page_of_a_table_says_what_became_of_every_column(tmp_path):
+    rng = np.random.default_rng(0)
+    signal = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 7))
+    table = np.column_stack([signal + 0.5 * rng.standard_normal(signal.shape), np.arange(60.0)])
+    put(tmp_path / "in.csv", table, names := (*"abcdefg", "hour"))
+    page = tmp_path / "page.html"
+    told = good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--report", page, "--json").stdout
+    listed = dict(re.findall(r"<tr><td>(\w+)</td>(.*?)</tr>", page.read_text().replace("\n", "")))
+    for name, column in json.loads(told)["columns_cleaned"].items():
+        cells = re.findall(r"<td[^>]*>([^<]*)</td>", listed[name])
+        expected = [column["removed"], column["noise"], column["remaining"] if name != "hour" else "left alone"]
+        assert cells == [number if isinstance(number, str) else f"{number:.4g}" for number in expected]
+    assert tuple(json.loads(told)["columns_cleaned"]) == names
+
+
 def test_settings_hand_the_rows_to_one_kernel_pca(tmp_path):
     np.save(tmp_path / "in.npy", NOISY)
     np.save(tmp_path / "clean.npy", DIGITS[:300])

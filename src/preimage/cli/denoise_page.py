@@ -57,14 +57,24 @@ def _lines(before: np.ndarray, after: np.ndarray, what: str, rate: int = 0, n_li
 
 
 def _columns(run: DenoiseRun) -> list[Any]:
-    """What was removed from every column of a table, and what was carried along."""
+    """What became of every column of a table: its noise, what was removed, what remains."""
     form = run.form
     if form.shape is not None or form.alone:
         return []
+    found = list((run.columns or {}).values())
     order = np.argsort(-run.removed, kind="stable")[:LISTED]
-    rows = [[_name(run, int(place)), float(np.sqrt(run.removed[place]))] for place in order]
-    rows += [[printable(name), "left alone"] for name in form.carried]
-    return [Table(["column", "removed, root mean square"], rows, caption="What was removed from every column.")]
+    rows = [[_name(run, int(place)), float(np.sqrt(run.removed[place])), *_risk(found, place)] for place in order]
+    carried = [[printable(name), *["left alone"] * len(rows[0][1:])] for name in form.carried]
+    which = "every column" if len(order) == len(run.removed) else "the columns that changed most"
+    heads = ["column", "removed, root mean square", *(("noise, σ", "error that remains") if found else ())]
+    return [Table(heads, rows + carried, caption=f"What was removed from {which}, in its own units.")]
+
+
+def _risk(found: list[Any], place: int) -> list[Any]:
+    """The noise of a column and the expected error after cleaning."""
+    if not found:
+        return []
+    return [found[place].noise, found[place].remaining if found[place].cleaned else "left alone"]
 
 
 def _name(run: DenoiseRun, place: int) -> str:

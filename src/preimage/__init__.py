@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from preimage.estimators import KernelKMeans as KernelKMeans
     from preimage.estimators import KernelPCA as KernelPCA
     from preimage.estimators import Monitor as Monitor
+    from preimage.estimators import Standardised as Standardised
     from preimage.expansion import Expansion as Expansion
     from preimage.io.chunks import Chunks as Chunks
     from preimage.io.models import load as load
@@ -34,6 +35,7 @@ _HOMES = {
     "KernelKMeans": "preimage.estimators",
     "KernelPCA": "preimage.estimators",
     "Monitor": "preimage.estimators",
+    "Standardised": "preimage.estimators",
     "find_preimage": "preimage.preimages",
     "load": "preimage.io.models",
     "reduced_set": "preimage.reduced",

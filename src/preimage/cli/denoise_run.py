@@ -12,7 +12,7 @@ import numpy as np
 from preimage import progress
 from preimage.cli.apply import check_finite
 from preimage.cli.common import counted
-from preimage.cli.fit import EXACT, LANDMARKS
+from preimage.cli.fit import EXACT, LANDMARKS, is_scaled
 from preimage.cli.options import n_components
 from preimage.cli.python_code import constructed
 from preimage.denoising import without_baseline, without_mains
@@ -96,7 +96,7 @@ class DenoiseRun:
         model, noise = self.model, _in_python_numbers(getattr(self.model, "noise_", self.noise))
         risk, stack = getattr(model, "risk_", None), getattr(model, "stack_", None)
         facts: dict[str, Any] = {
-            "method": type(model).__name__,
+            "method": type(getattr(model, "model", model)).__name__,
             "examples": "noisy" if self.train is None else "clean",
             "noise": noise if isinstance(noise, str) else repr(noise),
             "levels": None if stack is None else len(stack.levels),
@@ -237,16 +237,21 @@ class DenoiseRun:
         )
 
     def _kernel_pca(self, seed: int) -> Any:
-        from preimage import KernelPCA
+        from preimage import KernelPCA, Standardised
 
         source = self.data if self.train is None else self.train
-        return KernelPCA(
+        model = KernelPCA(
             n_components(self.components or "auto"),
             kernel=self.kernel or "gaussian",
             approximation=LANDMARKS if source.shape[0] > EXACT else None,
             preimage=self._way_back(),
             random_state=seed,
         )
+        knows_noise = not isinstance(self.noise, str)  # whose σ is in the units of the file
+        if knows_noise and self.scale == "standard":
+            raise click.UsageError("with one kernel PCA --noise needs --scale none: its σ is one for all columns.")
+        scaled = not knows_noise and self.form.shape is None and is_scaled(self.data, self.scale)
+        return Standardised(model) if scaled else model
 
     def _way_back(self) -> Any:
         """The method, given the noise law if it can use it."""

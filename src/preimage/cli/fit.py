@@ -46,6 +46,13 @@ FEWEST_LANDMARKS = 50  # for rows so wide that few fit into memory
     help=f"auto takes {LANDMARKS} landmarks for more than {EXACT} rows.",
 )
 @click.option("--preimage", type=METHOD, default="auto", show_default=True, help="Such as learned.")
+@click.option(
+    "--scale",
+    type=click.Choice(["auto", "standard", "none"]),
+    default="auto",
+    show_default=True,
+    help="Standardise the columns; auto does so for tables, and not for arrays and images.",
+)
 @table_options
 @scheduler_option
 @seed_option
@@ -57,6 +64,7 @@ def command(
     kernel: Any,
     approximation: Any,
     preimage: Any,
+    scale: str,
     reading: Reading,
     scheduler: str | None,
     seed: int,
@@ -64,7 +72,7 @@ def command(
     as_json: bool,
 ) -> CommandResult:
     """Kernel PCA of the rows of INPUT, kept in a model file for transform, reconstruct, impute and score."""
-    from preimage import KernelPCA
+    from preimage import KernelPCA, Standardised
     from preimage.io import models
     from preimage.io.atomic import written
     from preimage.io.stores import opened
@@ -79,11 +87,21 @@ def command(
         model = KernelPCA(
             n_components(components), kernel=kernel, approximation=approximation, preimage=preimage, random_state=seed
         )
+        fitted = Standardised(model) if is_scaled(data, scale) else model
         with written(output, overwrite=force) as unfinished:
-            model.fit(data.to_fit())
-            _keep_names(model, data.form.columns)
-            models.save(model, unfinished)
-        return _result(model, data, output)
+            fitted.fit(data.to_fit())
+            _keep_names(fitted, data.form.columns)
+            models.save(fitted, unfinished)
+        return _result(fitted, data, output)
+
+
+def is_scaled(data: Any, scale: str) -> bool:
+    """Whether the columns have units of their own, as those of tables have, and are standardised."""
+    from preimage.io import Data
+
+    if scale == "standard" and not isinstance(data, Data):
+        raise click.UsageError(f"--scale standard needs a file of rows, and {data.name} is a store of arrays.")
+    return scale == "standard" or (scale == "auto" and isinstance(data, Data) and data.form.table is not None)
 
 
 def _automatic(data: Any) -> int | None:
@@ -105,6 +123,7 @@ def _keep_names(model: Any, columns: tuple[str, ...] | None) -> None:
 
 def _result(model: Any, data: Any, output: str) -> CommandResult:
     share = float(model.explained_variance_ratio_.sum())
+    approximation = getattr(model, "model", model).approximation
     facts = {
         "input": data.name,
         "output": output,
@@ -114,10 +133,12 @@ def _result(model: Any, data: Any, output: str) -> CommandResult:
         "components": int(model.n_components_),
         "explained_variance": share,
         "kernel": repr(model.kernel_),
-        "approximation": None if model.approximation is None else str(model.approximation),
+        "approximation": None if approximation is None else str(approximation),
+        "standardised": hasattr(model, "scaling_"),
     }
     words = (
         f"wrote {output}: {counted(model.n_components_, 'component')} with {share:.1%} of the variance of "
-        f"{counted(data.shape[0], 'row')} of {counted(data.shape[1], 'column')}, {model.kernel_!r}"
+        f"{counted(data.shape[0], 'row')} of {counted(data.shape[1], 'column')}"
+        f"{', standardised' if facts['standardised'] else ''}, {model.kernel_!r}"
     )
     return CommandResult(facts, words)

@@ -8,6 +8,7 @@ from preimage.estimators.invertible_kernel_pca import InvertibleKernelPCA
 from preimage.estimators.kernel_kmeans import KernelKMeans
 from preimage.estimators.kernel_pca import KernelPCA
 from preimage.estimators.monitor import Monitor
+from preimage.estimators.standardised import Standardised
 
 __all__ = [
     "Decoder",
@@ -18,4 +19,5 @@ __all__ = [
     "KernelKMeans",
     "KernelPCA",
     "Monitor",
+    "Standardised",
 ]

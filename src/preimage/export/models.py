@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage import __version__, preimages
 from preimage.denoising import DenoisedTable, Stack
-from preimage.estimators import Decoder, Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor
+from preimage.estimators import Decoder, Denoiser, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor, Standardised
 from preimage.estimators.inverse import prepared
 from preimage.exceptions import NotExpressible
 from preimage.export import inverse_maps, stages
@@ -100,6 +100,15 @@ def _preimages(model: KernelPCA, subspace: Subspace, codes: Symbol, starts: Symb
     return inverse_maps.preimages(prepared(model, method), subspace, codes, starts)
 
 
+def _standardised(model: Standardised, X: Symbol) -> Symbol:
+    found: Symbol = (X - model.scaling_.mean) * (~model.scaling_.constant / model.scaling_.deviation)
+    return found
+
+
+def _in_units(model: Standardised, Z: Any) -> Any:
+    return Z * model.scaling_.deviation + model.scaling_.mean
+
+
 def _cluster_distances2(model: KernelKMeans, X: Symbol) -> Any:
     """Squared distances to the centroids but for k(x, x)."""
     centroids = model.centroids_
@@ -163,6 +172,12 @@ def _without_noise(model: Denoiser, X: Symbol, eps: float) -> Any:
 
 FORMULAS: dict[type, dict[str, Formula]] = {
     KernelPCA: {"transform": _codes, "score_samples": _scores, "inverse_transform": _decoded, "denoise": _denoised},
+    Standardised: {
+        "transform": lambda model, X, eps: _codes(model.model_, _standardised(model, X), eps),
+        "score_samples": lambda model, X, eps: _scores(model.model_, _standardised(model, X), eps),
+        "inverse_transform": lambda model, codes, eps: _in_units(model, _decoded(model.model_, codes, eps)),
+        "denoise": lambda model, X, eps: _in_units(model, _denoised(model.model_, _standardised(model, X), eps)),
+    },
     KernelKMeans: {"predict": _cluster, "transform": _cluster_distances},
     InvertibleKernelPCA: {
         "transform": lambda model, X, eps: model.map_.codes(X),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,18 @@ class Scaling:
         mean, deviation = X.mean(axis=0, dtype=float), X.std(axis=0, ddof=1, dtype=float)
         constant = _equal(X.max(axis=0), X.min(axis=0))
         return cls(np.where(constant, X[0], mean), np.where(constant, 1.0, deviation), constant)
+
+    @classmethod
+    def of_blocks(cls, blocks: Iterable[np.ndarray]) -> Scaling:
+        """The same for blocks of rows, which are walked twice."""
+        count, total, low, high = 0, np.zeros(1), np.array(np.inf), np.array(-np.inf)
+        for X in blocks:
+            count, total = count + len(X), total + X.sum(axis=0, dtype=float)
+            low, high = np.minimum(low, X.min(axis=0)), np.maximum(high, X.max(axis=0))
+        mean, constant = total / count, _equal(high, low)
+        squares = sum(np.square(X - mean).sum(axis=0) for X in blocks)
+        deviation = np.sqrt(squares / max(count - 1, 1))
+        return cls(np.where(constant, low, mean), np.where(constant, 1.0, deviation), constant)
 
     @classmethod
     def none(cls, d: int) -> Scaling:

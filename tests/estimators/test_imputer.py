@@ -108,3 +108,51 @@ def test_columns_without_entries_are_left_out_or_filled_by_zero():
         kept = Imputer(keep_empty_features=True, random_state=0).fit_transform(X)
     assert kept.shape == (40, 5)
     assert not kept[:, 1].any()
+
+
+# Text
+
+
+def animals(n=240, seed=0):
+    """Three kinds of animals, whose size tells the kind, and the same table with gaps."""
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["cat", "dog", "horse"], n)
+    size = np.select([kind == "cat", kind == "dog"], [1.0, 2.0], 4.0) + 0.1 * rng.standard_normal(n)
+    whole = pd.DataFrame({"kind": kind, "size": size, "weight": 3 * size + 0.1 * rng.standard_normal(n), "legs": 4})
+    lost = rng.random((n, 2)) < 0.2
+    gappy = whole.copy()
+    gappy.loc[lost[:, 0], "kind"] = None
+    gappy.loc[lost[:, 1], "size"] = np.nan
+    return whole, gappy, lost
+
+
+def test_text_is_filled_by_the_level_that_fits_and_helps_to_fill_numbers():
+    whole, gappy, lost = animals()
+    filled = Imputer(random_state=0).set_output(transform="pandas").fit_transform(gappy)
+    assert list(filled.columns) == list(whole.columns)
+    assert (filled["kind"] == whole["kind"]).all()
+    assert filled["size"].dtype == float
+    np.testing.assert_array_equal(filled["size"][~lost[:, 1]], whole["size"][~lost[:, 1]])
+    assert np.abs(filled["size"] - whole["size"])[lost[:, 1]].max() < 0.5
+    assert (filled["legs"] == 4).all()
+    numbers = gappy.assign(kind=gappy["kind"].map({"cat": 0.0, "dog": 1.0, "horse": 2.0}))
+    coded = Imputer(categorical=["kind"], random_state=0).fit_transform(numbers)
+    np.testing.assert_array_equal(coded[:, 1], filled["size"])
+
+
+def test_tables_of_objects_lists_and_files_of_models_hold_text(tmp_path):
+    whole, gappy, _ = animals(60)
+    imputer = Imputer(missing_values="?", random_state=0)
+    table = gappy.astype(object).fillna("?").to_numpy()
+    imputer.fit(table).save(tmp_path / "m.npz")
+    table[0, 0] = "unicorn"  # a level that was not seen is observed nevertheless
+    filled = preimage.load(tmp_path / "m.npz").transform(table)
+    assert filled[0, 0] == "unicorn"
+    np.testing.assert_array_equal(filled[1:, 0], whole["kind"][1:])
+    np.testing.assert_array_equal(filled, imputer.transform(table.tolist()))
+    assert set(imputer.sample(3)[:, :, 0].ravel()) == {"cat", "dog", "horse"}
+    low, high = imputer.interval(table)
+    assert np.isnan(low[:, 0]).all()
+    assert np.all(low[:, 1] <= high[:, 1])
+    with pytest.raises(ValueError, match="infinity"):
+        Imputer().fit(whole.assign(size=np.inf))

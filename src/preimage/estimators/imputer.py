@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._missing import is_scalar_nan
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from preimage._typing import Array
@@ -13,6 +15,7 @@ from preimage.exceptions import NothingFoundWarning, warn
 from preimage.gram import threads
 from preimage.imputation import ErrorCalibration, FilledByMixture, learn
 from preimage.imputation.levels import Levels
+from preimage.imputation.text import TextLevels
 from preimage.io.models import Persistent
 from preimage.kernels.base import is_number
 
@@ -32,6 +35,8 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         The mark of a missing entry.
     categorical : None or list of columns
         Columns, by number or name, whose numbers are levels: they are filled by one of the levels that were seen.
+        Columns of text are, without being named here; a table with text comes back as an array of objects, or as a
+        frame by ``set_output``.
     add_indicator : bool
         Whether to append columns that mark what was missing, as scikit-learn's imputers do.
     keep_empty_features : bool
@@ -67,6 +72,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
     """
 
     mixture_: FilledByMixture
+    text_: TextLevels
     calibration_: ErrorCalibration
 
     def __init__(
@@ -107,16 +113,17 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
     @conventions.keeps_n_jobs
     def transform(self, X):
         """The rows with their gaps filled; with ``add_indicator``, columns that mark what was missing follow."""
-        X, given = self._read(X)
-        filled = self._filled(X).astype(given.dtype, copy=False)
-        return (
-            np.hstack([filled, np.isnan(X[:, self.indicator_])]).astype(filled.dtype) if self.add_indicator else filled
-        )
+        rows, given = self._read(X)
+        filled = self._answer(self._filled(rows), given)
+        if self.add_indicator:
+            filled = np.hstack([filled, np.isnan(rows[:, self.indicator_])]).astype(filled.dtype)
+        return self._framed(filled, X)
 
     @conventions.in_input_columns
     def impute(self, X):
         """The filled rows alone; the name is that of :meth:`KernelPCA.impute`."""
-        return self._filled(self._read(X)[0])
+        rows, given = self._read(X)
+        return self._framed(self._answer(self._filled(rows), given), X)
 
     @conventions.keeps_n_jobs
     def uncertainty(self, X):
@@ -131,12 +138,15 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
     def interval(self, X, level=0.9):
         """Lower and upper ends of an interval that holds a filled entry with the given probability; equal if observed.
 
-        The width is calibrated on hidden entries (split conformal prediction), whatever the law of the errors.
+        The width is calibrated on hidden entries (split conformal prediction), whatever the law of the errors. Text has
+        no interval: NaN.
         """
         if not (is_number(level) and 0 < level < 1):
             raise ValueError(f"level must be a probability between 0 and 1, not {level!r}.")
         X = self._read(X)[0]
         filled, reach = self._filled(X), self.calibration_.half_width(float(level)) * self._deviations(X)
+        if self.text_.are_any:
+            filled[:, self._kept_text().columns] = np.nan
         return filled - reach, filled + reach
 
     @conventions.keeps_n_jobs
@@ -160,7 +170,8 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         inside = self._inside(X)
         filled = self.mixture_(inside)
         draws = (self.mixture_.gaussian.draw(inside, rng) * self.calibration_.factors for _ in range(int(n_samples)))
-        return np.stack([self._outside(filled + draw, X) for draw in draws])
+        tables = [self._outside(filled + draw, X) for draw in draws]
+        return np.stack([self._kept_text().decode(table) for table in tables] if self.text_.are_any else tables)
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns of ``transform``."""
@@ -174,12 +185,47 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         """Rows in double precision with NaN for what is missing, and as they were given."""
         if not reset:
             check_is_fitted(self)
+        if reset:
+            self.text_ = self._text_of(X)
+        if self.text_.are_any:
+            given = validate_data(self, X, dtype=object, ensure_all_finite=False, reset=reset)
+            rows = self.text_.encode(given)
+            if np.isinf(rows).any():
+                raise ValueError("Input X contains infinity.")
+            return rows, given
         finite = "allow-nan" if is_scalar_nan(self.missing_values) else True
         given = validate_data(self, X, dtype=conventions.FLOATS, ensure_all_finite=finite, reset=reset, copy=True)
         rows = given.astype(float)
         if not is_scalar_nan(self.missing_values):
             rows[given == self.missing_values] = np.nan
         return rows, given
+
+    def _text_of(self, X) -> TextLevels:
+        """The levels of the columns of text."""
+        table = X if sp.issparse(X) else np.asarray(X)
+        if table.dtype.kind not in "OUS" or table.ndim != 2:
+            return TextLevels(())
+        missing = None if is_scalar_nan(self.missing_values) else self.missing_values
+        return TextLevels.of(np.asarray(X, dtype=object), missing)
+
+    def _kept_text(self) -> TextLevels:
+        """The levels of the columns that are returned."""
+        return self.text_.kept(self.known_ | self.keep_empty_features)
+
+    def _answer(self, filled: Array, given: Array) -> Array:
+        """Filled rows as they were given: text, or numbers of the same precision."""
+        if not self.text_.are_any:
+            return filled.astype(given.dtype, copy=False)
+        return self._kept_text().decode(filled, given[:, self.known_ | self.keep_empty_features])
+
+    def _framed(self, found: Array, X):
+        """A pandas frame with a type for every column, where ``set_output`` asks for one and there is text."""
+        if not self.text_.are_any or _get_output_config("transform", self)["dense"] != "pandas":
+            return found
+        import pandas as pd
+
+        names = self.get_feature_names_out()[: found.shape[1]]
+        return pd.DataFrame(found, columns=names, index=getattr(X, "index", None)).infer_objects()
 
     def _inside(self, X: Array) -> Array:
         """The rows in the units of the models."""
@@ -217,7 +263,8 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     def _categorical(self) -> Array:
         """Which columns hold levels."""
-        chosen = np.zeros(self.n_features_in_, dtype=bool)
+        text = self.text_.columns if self.text_.are_any else False
+        chosen = np.zeros(self.n_features_in_, dtype=bool) | text
         names = list(getattr(self, "feature_names_in_", ()))
         for column in () if self.categorical is None else self.categorical:
             if isinstance(column, str) and column not in names:

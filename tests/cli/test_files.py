@@ -486,3 +486,27 @@ def test_the_lines_of_a_report_do_what_the_command_did(name, tmp_path, monkeypat
     expected = np.load("out.npy")
     np.testing.assert_allclose(found["cleaned"].reshape(expected.shape), expected, atol=1e-9)
     assert facts["removed"] > 0
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])
+def test_gaps_in_text_of_few_levels_are_filled_and_other_text_is_carried_along(ending, tmp_path):
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["cat", "dog"], 60)
+    size = np.where(kind == "cat", 1.0, 3.0) + 0.1 * rng.standard_normal(60)
+    whole = pd.DataFrame({"name": [f"n{i}" for i in range(60)], "size": size, "kind": kind, "wild": size > 2})
+    gappy = whole.astype({"wild": object})
+    gappy.loc[::5, "kind"] = None
+    gappy.loc[3::7, "wild"] = None
+    gappy.loc[1::6, "size"] = np.nan
+    kind_of_file = "excel" if ending == ".xlsx" else ending[1:]
+    getattr(gappy, f"to_{kind_of_file}")(tmp_path / f"in{ending}", index=False)
+    done = good("impute", tmp_path / f"in{ending}", "-o", tmp_path / f"out{ending}", "--json")
+    facts, filled = json.loads(done.stdout), getattr(pd, f"read_{kind_of_file}")(tmp_path / f"out{ending}")
+    assert (facts["categories"], facts["carried"], list(filled.columns)) == (["kind", "wild"], ["name"], list(whole))
+    for name in ("name", "kind", "wild"):
+        assert (filled[name].astype(str) == whole[name].astype(str)).all()
+    there = gappy["size"].notna()
+    np.testing.assert_allclose(filled["size"][there], whole["size"][there], rtol=1e-15)
+    assert np.abs(filled["size"] - whole["size"]).max() < 0.5
+    good("impute", tmp_path / f"in{ending}", "-o", tmp_path / "out.npy")
+    assert np.load(tmp_path / "out.npy").size == 60  # no text in arrays

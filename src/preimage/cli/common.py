@@ -158,7 +158,7 @@ def table_options(command: Callable) -> Callable:
     def collected(*args: Any, **given: Any) -> Any:
         from preimage.io import Reading
 
-        names = [item.name for item in fields(Reading) if item.name != "expected"]
+        names = [item.name for item in fields(Reading) if item.name not in ("expected", "categories")]
         return command(*args, reading=Reading(**{name: given.pop(name) for name in names}), **given)
 
     for option in reversed(_TABLE_OPTIONS):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,10 +44,10 @@ def command(
     force: bool,
     as_json: bool,
 ) -> CommandResult:
-    """The rows of INPUT with their gaps filled; all other numbers stay as they are.
+    """The rows of INPUT with their gaps filled; all other cells stay as they are.
 
-    INPUT alone may have gaps everywhere: an Imputer learns from its rows. With a MODEL, a file that `fit` wrote, that
-    model fills the gaps.
+    INPUT alone may have gaps everywhere, also in columns of text with few levels: an Imputer learns from its rows. With
+    a MODEL, a file that `fit` wrote, that model fills the gaps of numbers.
     """
     from preimage.cli.apply import opened_for, write_answers
 
@@ -54,7 +56,8 @@ def command(
             return write_answers(data, fitted.impute, output, data.form, force=force, gaps=True)
     if scheduler is not None:
         raise click.UsageError("--scheduler needs a MODEL: an Imputer learns on this machine.")
-    imputer, data, n_gaps = _learned(model, reading, seed)
+    arrays = Path(output).suffix.lower() in (".npy", ".npz")  # which hold no text
+    imputer, data, n_gaps = _learned(model, replace(reading, categories=not arrays), seed)
     result = write_answers(data, imputer.transform, output, data.form, force=force, gaps=True)
     return CommandResult(
         result.facts | _facts(imputer, data, n_gaps), f"{result.words}, {counted(n_gaps, 'gap')} filled"
@@ -70,7 +73,9 @@ def _learned(input: str, reading: Reading, seed: int) -> tuple[Any, Data, int]:
 
     data = read(input, reading)
     n_gaps = sum(int(np.isnan(block).sum()) for block in data.blocks(gaps=True))
-    imputer = Imputer(keep_empty_features=True, random_state=seed)
+    categories = () if data.form.table is None else data.form.table.categories
+    levels = list(range(data.shape[1] - len(categories), data.shape[1]))
+    imputer = Imputer(categorical=levels or None, keep_empty_features=True, random_state=seed)
     return imputer.fit(_some_rows(data)), data, n_gaps
 
 
@@ -89,4 +94,13 @@ def _facts(imputer: Any, data: Data, n_gaps: int) -> dict[str, Any]:
     """What was filled and how well, for a program."""
     names = data.form.columns or tuple(str(number + 1) for number in range(data.shape[1]))
     errors = dict(zip(names, imputer.errors_.tolist(), strict=True))
-    return {"method": "Imputer", "gaps": n_gaps, "weights": imputer.weights_, "errors": errors}
+    categories = (
+        [] if data.form.table is None else [data.form.table.name(place) for place in data.form.table.categories]
+    )
+    return {
+        "method": "Imputer",
+        "gaps": n_gaps,
+        "categories": categories,
+        "weights": imputer.weights_,
+        "errors": errors,
+    }

@@ -36,6 +36,8 @@ class Reading:
         Whether the first line of a text names the columns.
     missing : tuple of str
         Marks of missing numbers beside the usual ones.
+    categories : bool
+        Whether columns of text with few levels are read as numbers, after the others, to have their gaps filled.
 
     See Also
     --------
@@ -63,11 +65,12 @@ class Reading:
     encoding: str | None = None
     header: bool | None = None
     missing: tuple[str, ...] = ()
+    categories: bool = False
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing is said that only a table can obey."""
-        return replace(self, expected=None) == Reading()
+        return replace(self, expected=None, categories=False) == Reading()
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ class Columns:
         The places of columns that held whole numbers.
     metadata : dict or None
         Of a parquet file.
+    categories : dict of Category
+        By their places, columns of text that are numbers in the matrix too, after the others.
     """
 
     names: tuple[str, ...] | None
@@ -37,6 +39,7 @@ class Columns:
     walk: Callable[[], Iterable[Sequence[Any]]] = tuple
     whole: frozenset[int] = frozenset()
     metadata: dict | None = None
+    categories: Mapping[int, Any] = field(default_factory=dict)
 
     @classmethod
     def of_files(cls, names: Sequence[str]) -> Columns:
@@ -46,7 +49,11 @@ class Columns:
     @property
     def carried(self) -> tuple[str, ...]:
         """Names, or numbers from 1, of the columns that are carried along."""
-        return tuple(self.names[place] if self.names else str(place + 1) for place in self.others)
+        return tuple(self.name(place) for place in self.others if place not in self.categories)
+
+    def name(self, place: int) -> str:
+        """The name of a column, or its number from 1."""
+        return self.names[place] if self.names else str(place + 1)
 
     def carried_rows(self) -> Iterator[tuple[str, ...]]:
         """The cells that are carried along, as text, row by row."""
@@ -58,14 +65,18 @@ class Columns:
         """The columns that are carried along, with other numbers after them."""
         count = len(self.others)
         numbers = tuple(range(count, count + len(names)))
-        return Columns((*self.carried, *names), numbers, tuple(range(count)), self.walk)
+        return Columns((*map(self.name, self.others), *names), numbers, tuple(range(count)), self.walk)
 
     def beside(self, blocks: Iterable[np.ndarray]) -> Iterator[list[np.ndarray | Pieces]]:
         """All columns of blocks of rows in their places: numbers as arrays, the others as pieces."""
         feed = _Feed(self.walk(), len(self.others))
         for block in blocks:
-            columns: dict[int, np.ndarray | Pieces] = dict(zip(self.numbers, block.T, strict=True))
-            columns |= dict(zip(self.others, feed.take(len(block)), strict=True))
+            count = len(self.numbers)
+            columns: dict[int, np.ndarray | Pieces] = dict(zip(self.numbers, block.T[:count], strict=True))
+            kept = dict(zip(self.others, feed.take(len(block)), strict=True))
+            for (place, category), numbers in zip(self.categories.items(), block.T[count:], strict=True):
+                kept[place] = category.filled(kept[place], numbers)
+            columns |= kept
             yield [columns[place] for place in range(len(columns))]
 
 

@@ -7,15 +7,17 @@ are numbers; in a column of numbers a cell that is none is an error that names i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from preimage.exceptions import DataFileError
 from preimage.io.base import Data, Dialect, Form, Reading, note
+from preimage.io.categories import Category
 from preimage.io.columns import Columns
 
+CATEGORICAL = ("text", "true or false", "categories")  # kinds of columns that may be categories
 CAMEL = re.compile(r".*([a-z0-9]Id|ID)|[Ii]d")
 AXIS = re.compile(r"(t|time|seconds?|sec|s|ms|timestamp|date|sample|step|frame)\b.*", re.IGNORECASE)
 
@@ -41,21 +43,29 @@ class Source(Protocol):
 
 def tabled(source: Source, reading: Reading, *, large: bool, text: Dialect | None = None) -> Data:
     """The rows of a table, with all columns that are not worked on carried along."""
-    numbers = _chosen(source, reading)
+    categories = _categories(source, reading) if reading.categories and reading.columns is None else {}
+    numbers = _chosen(source, reading, categories)
     others = tuple(place for place in range(len(source.kinds)) if place not in numbers)
-    columns = None if source.names is None else tuple(source.names[place] for place in numbers)
-    alone = "signal" if len(numbers) == 1 else ""
+    worked_on = (*numbers, *categories)
+    columns = None if source.names is None else tuple(source.names[place] for place in worked_on)
+    alone = "signal" if len(worked_on) == 1 else ""
     whole = frozenset(place for place in numbers if source.kinds[place] == "whole numbers")
 
-    def form(walk: Callable) -> Form:
-        table = Columns(source.names, numbers, others, walk, whole, source.metadata)
+    def walk() -> Iterator[tuple[np.ndarray, list[Any]]]:
+        for matrix, kept in source.blocks(numbers, others):
+            coded = [category.numbers(kept[others.index(place)]) for place, category in categories.items()]
+            yield np.column_stack([matrix, *coded]) if coded else matrix, kept
+
+    def form(kept: Callable) -> Form:
+        table = Columns(source.names, numbers, others, kept, whole, source.metadata, categories)
         return Form(columns=columns, table=table, alone=alone, text=text or Dialect())
 
     if large:
-        shape = source.count(), len(numbers)
-        walk = lambda: (kept for _, kept in source.blocks(numbers, others))  # noqa: E731
-        return Data(source.name, lambda: (block for block, _ in source.blocks(numbers, others)), shape, form(walk))
-    blocks = list(source.blocks(numbers, others))
+        shape = source.count(), len(worked_on)
+        return Data(
+            source.name, lambda: (block for block, _ in walk()), shape, form(lambda: (kept for _, kept in walk()))
+        )
+    blocks = list(walk())
     if not blocks:
         raise DataFileError(
             f"{source.name} is empty." if columns is None else f"{source.name} has a header and no rows."
@@ -64,7 +74,16 @@ def tabled(source: Source, reading: Reading, *, large: bool, text: Dialect | Non
     return Data(source.name, matrix, matrix.shape, form(lambda: (kept for _, kept in blocks)))
 
 
-def _chosen(source: Source, reading: Reading) -> tuple[int, ...]:
+def _categories(source: Source, reading: Reading) -> dict[int, Category]:
+    """The columns of text with few levels, by their places."""
+    keep = {_place(source, name) for name in reading.keep}
+    text = [place for place, kind in enumerate(source.kinds) if kind in CATEGORICAL and place not in keep]
+    parts = list(zip(*(kept for _, kept in source.blocks((), text)), strict=True)) if text else []
+    found = {place: Category.of(column, reading.missing) for place, column in zip(text, parts, strict=True)}
+    return {place: category for place, category in found.items() if category is not None}
+
+
+def _chosen(source: Source, reading: Reading, categories: Collection[int] = ()) -> tuple[int, ...]:
     """The places of the columns to work on."""
     if reading.expected is not None and source.names is not None:
         return _as_fitted(source, reading.expected)
@@ -79,7 +98,7 @@ def _chosen(source: Source, reading: Reading) -> tuple[int, ...]:
     numbers = tuple(place for place in range(len(source.kinds)) if place not in reasons)
     if not numbers:
         raise DataFileError(f"{source.name} has no column of numbers.")
-    _tell(source, {place: reason for place, reason in reasons.items() if place not in keep})
+    _tell(source, {place: reason for place, reason in reasons.items() if place not in {*keep, *categories}})
     return numbers
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.ndimage import zoom
 
+from preimage import progress
 from preimage.denoising.jpeg import LUMINANCE, has_whole_colours
 from preimage.denoising.levels import at_lags, measured_noise
 from preimage.denoising.pictures import Answered, combined
@@ -70,10 +71,12 @@ class CoarseColours:
     def answered(self, effort: str, rng: np.random.Generator) -> Answered:
         """The estimate by patches; the risk is that of the luminance, which has nearly all the noise."""
         luminance = self._channels[..., :1]
-        clean = self._part(luminance, np.array([self.sigma**2]), effort, rng)
+        with progress.part_of("channels", 0, 2):
+            clean = self._part(luminance, np.array([self.sigma**2]), effort, rng)
         coarse = _coarser(self._channels, self.step)
         levels = [self._colour_level(coarse[..., channel], channel) for channel in (1, 2)]
-        found = self._part(coarse, np.square([self.sigma / self.step, *levels]), effort, rng)
+        with progress.part_of("channels", 1, 2):
+            found = self._part(coarse, np.square([self.sigma / self.step, *levels]), effort, rng)
         change = _finer(found.image - coarse, self.step, self.image.shape)
         channels = np.concatenate([clean.image, (self._channels + change)[..., 1:]], axis=-1)
         return Answered(channels @ np.linalg.inv(LUMINANCE).T, clean.risk, clean.candidates)

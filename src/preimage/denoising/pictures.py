@@ -112,16 +112,15 @@ def in_tiles(answer: Callable[[np.ndarray], Answered], image: np.ndarray) -> Ans
         return answer(image)
     found, risk, candidates = np.empty(image.shape, dtype=np.float32), 0.0, dict[str, float]()
     for number, corner in enumerate(corners):
-        progress.report("tiles", number, len(corners))
         inner = [slice(at, min(at + side, n)) for at, side, n in zip(corner, sides, grid, strict=True)]
         outer = [slice(max(part.start - MARGIN, 0), part.stop + MARGIN) for part in inner]
         cut = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(inner, outer, strict=True))
-        tile = answer(image[tuple(outer)])
+        with progress.part_of("tiles", number, len(corners)):
+            tile = answer(image[tuple(outer)])
         found[tuple(inner)] = tile.image[cut]
         share = float(np.prod([part.stop - part.start for part in inner]) / np.prod(grid))
         risk += share * tile.risk
         candidates = {name: candidates.get(name, 0.0) + share * value for name, value in tile.candidates.items()}
-    progress.report("tiles", len(corners), len(corners))
     return Answered(found, risk, candidates)
 
 
@@ -141,7 +140,11 @@ def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, 
     probe = np.where(rng.random(noisy.shape) < 0.5, -1, 1).astype(np.float32)
     size = np.sqrt(np.broadcast_to(variances(None), noisy.shape)).astype(np.float32)
     starts = noisy, noisy + STEP * size * probe
-    still, moved = (steps(start, variances) for start in starts)
+    answers = []
+    for number, start in enumerate(starts):
+        with progress.part_of("patches", number, len(starts)):
+            answers.append(steps(start, variances))
+    still, moved = answers
     names = list(still)
     if effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
         groups = np.stack([still["two steps"], moved["two steps"]])

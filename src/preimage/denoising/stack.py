@@ -155,16 +155,17 @@ class Plan:
         stack, taught = Stack(risk=float(validation.risk(validation.images).mean())), _Taught()
         validated, last = _Taught(validation), None
         for number in range(self.n_levels):
-            progress.report("stages", number, self.n_levels)
-            taught = taught.under(stack, *draw())
-            whole = self._whole(taught, rng)
-            taught, validated = taught.seen_by(whole), validated.seen_by(whole)
-            level = self._level(number, whole, taught, validated, rng)
+            with progress.part_of("stages", 2 * number, 2 * self.n_levels):
+                taught = taught.under(stack, *draw())
+                whole = self._whole(taught, rng)
+                taught, validated = taught.seen_by(whole), validated.seen_by(whole)
+            with progress.part_of("stages", 2 * number + 1, 2 * self.n_levels):
+                level = self._level(number, whole, taught, validated, rng)
             if not level.risk < WORTH * stack.risk:
                 break
             stack, last = Stack((*stack.levels, level), level.risk), (whole, taught, validated)
             validated = replace(validated, below=level.after(validated.maps))
-        progress.report("stages", self.n_levels, self.n_levels)
+        progress.report("stages", 2 * self.n_levels, 2 * self.n_levels)
         return stack if last is None else self._finished(stack, *last, rng)
 
     def _level(self, number: int, whole: Sight, taught: _Taught, validated: _Taught, rng) -> Level:

@@ -55,7 +55,7 @@ def test_interrupted_calls_leave_all_as_it_was():
 
 
 def test_hostile_names_act_neither_on_the_console_nor_in_a_page():
-    from interruption import Ended
+    from forked import Ended
     from names import _Active, _is_harmless, hostile_names
 
     no_failures(hostile_names(2, seed=1))

@@ -29,7 +29,7 @@ from preimage.cli import main
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 MOST_ATTEMPTS = 10  # for each case that a signal shall reach
-GRACE = 10.0  # seconds in which the worker processes of a killed command must end
+GRACE = 60.0  # seconds in which the worker processes of a killed command must end, imports included
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +17,9 @@ from tally import Tally, generator
 
 import preimage
 from preimage import KernelPCA
+
+GROUP_ROWS = 5000  # whose kernel matrix takes 100 MB as a triangle
+GROUP_MEGABYTES = (160, 500)
 
 
 def disk_full(cases: int, seed: int) -> list[Tally]:
@@ -76,3 +82,43 @@ def memory_limits(cases: int, seed: int) -> list[Tally]:
             else:
                 _check_refusal(tally, ended, told)
     return [tally]
+
+
+def group_limits(cases: int, seed: int) -> list[Tally]:
+    """Fits and denoising in a control group: the kernel matrix is held in memory only where that has room.
+
+    The system ends a process that asks for more, so that all must end well. Without the right to make groups there are
+    no cases.
+    """
+    tally, rng = Tally("control groups"), generator(seed, "groups")
+    with TemporaryDirectory() as name, _group() as group:
+        if group is None:
+            print("control groups: skipped, since this process may not make one with a limit of memory.")
+            return [tally]
+        rows, output = (str(Path(name) / file) for file in ("rows.npy", "out.npz"))
+        np.save(rows, rng.standard_normal((GROUP_ROWS, 8)))
+        calls = [["fit", rows, "-o", output, "--force"], ["denoise", rows, "-o", f"{name}/out.npy", "--force"]]
+        for number in range(cases):
+            limit = int(rng.integers(*GROUP_MEGABYTES))
+            (group / "memory.limit_in_bytes").write_text(str(limit * 2**20))
+            ended = command(calls[number % 2], Path(name), Limits(group=group)).ended()
+            tally.cases += 1
+            told = f"{number}: {calls[number % 2][0]} in {limit} MB: {ended}"
+            tally.check(ended is not None and ended.code == 0, "does not end well", told)
+    return [tally]
+
+
+@contextmanager
+def _group() -> Iterator[Path | None]:
+    """A new control group below that of this process, for its children; None if it may not make one (v1 only)."""
+    own = re.search(r"^\d+:memory:(.*)$", Path("/proc/self/cgroup").read_text(), re.MULTILINE)
+    group = Path(f"/sys/fs/cgroup/memory{own[1] if own else ''}") / f"preimage-campaign-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError:
+        yield None
+        return
+    try:
+        yield group
+    finally:
+        group.rmdir()

@@ -11,7 +11,7 @@ bound          refuses
 ``DEPTH``      deeper nesting of JSON.
 ``LINE``       longer lines of text.
 ``REREAD``     reading a file more often than this, as loops in its directory make a reader do.
-``SECONDS``    parsing for longer, and longer than ``SLOWEST`` bytes a second take.
+``SECONDS``    parsing for longer, and longer than ``SLOWEST`` bytes per second take.
 =============  ====================================================================================================
 """
 

@@ -181,3 +181,18 @@ def test_settings_of_hum_and_baseline_are_checked():
         without_mains(np.zeros(100), 1000, 50)
     with pytest.raises(ValueError, match="positive number of samples per second"):
         without_baseline(np.zeros(100), 0)
+
+
+@pytest.mark.parametrize("pitches", [(220, 277, 330, 880), tuple(range(120, 3000, 120))])
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_a_clean_recording_stays_as_it_is_and_a_noisy_one_does_not(pitches, noise):
+    t = np.arange(12000) / 8000
+    clean = sum(np.sin(2 * np.pi * pitch * t + pitch) / (1 + place) for place, pitch in enumerate(pitches))
+    noisy = clean + noise * np.random.default_rng(0).standard_normal(len(t))
+    denoiser = Denoiser(effort="quick", random_state=0)
+    found = denoiser.denoise_signal(noisy)
+    if noise:
+        assert np.mean(np.square(found - clean)) < 0.3 * noise**2
+    else:
+        np.testing.assert_array_equal(found, clean)
+        assert denoiser.risk_ < 1e-6 * clean.var()

@@ -34,6 +34,7 @@ STEP = 0.05  # length of the probe in σ
 SHORTEST = 256  # samples from which noise can be estimated
 FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by this factor
 FAINT = 1e-6  # noise beside the spread of a channel up to which there is none
+ABSENT = 0.1  # of what noise would at least have removed: where less is, there is none
 AS_IT_IS = "as it is"
 
 
@@ -93,6 +94,9 @@ class _NoisySignal:
         trial = _Trial.of([self._part(*ends) for ends in _sampled(n)], ways, rng)
         unit = float(np.mean(np.square(self.noise.sigmas)))
         candidates = {name: unit * risk for name, risk in trial.risks.items()}
+        if trial.removes_nothing:
+            most = unit * trial.most_removed
+            return DenoisedSignal(self.signal.copy(), self.noise, most, {AS_IT_IS: most})
         if n <= SHORT:
             weights = trial.risk.least(len(trial.risk.slopes))
             found = self._outside(np.tensordot(weights.astype(np.float32), trial.answers, axes=1))
@@ -168,6 +172,20 @@ class _Trial:
         gaps = [np.ravel(answer - noisy) for answer in answers]
         squares = np.array([[float(a @ b) / noisy.size for b in gaps] for a in gaps])
         return cls(answers, CombinationRisk(squares, np.array(slopes), slopes[names.index(AS_IT_IS)]), names)
+
+    @property
+    def most_removed(self) -> float:
+        """The mean square of what an answer takes away at most."""
+        return float(np.diag(self.risk.squares).max())
+
+    @property
+    def removes_nothing(self) -> bool:
+        """Whether an answer takes away far less than it would if there were noise of σ: then that is not there.
+
+        As no risk is negative, E‖f(y) − y‖²/n ≥ σ²(1 − 2 div f/n).
+        """
+        least = self.risk.variance - 2 * self.risk.slopes
+        return bool(np.any(np.diag(self.risk.squares) < ABSENT * least))
 
     @property
     def risks(self) -> dict[str, float]:

@@ -37,7 +37,7 @@ class Standardised(Persistent, TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    sklearn.pipeline.make_pipeline : With ``StandardScaler``, it has the same ``transform``, but no ``impute``.
+    KernelPCA : For columns of one unit. After ``StandardScaler`` in a pipeline it has no ``impute`` and ``denoise``.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from preimage.denoising.chroma import CoarseColours
 from preimage.denoising.impulses import filled, filling_risk, impulses_in
 from preimage.denoising.jpeg import LUMINANCE, sigma_before_jpeg
 from preimage.denoising.learning import Units
-from preimage.denoising.levels import at_lags, measured_noise
+from preimage.denoising.levels import DOUBT, at_lags, measured_noise
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.pictures import Answered, NoisyPicture, in_tiles
 from preimage.denoising.saturation import Limits
@@ -69,7 +69,7 @@ def estimated_noise(image: np.ndarray) -> NoiseCurve:
         size = " × ".join(map(str, image.shape[:-1]))
         warn(f"the noise of an image of {size} points cannot be estimated: give it.", NoiseLevelWarning)
         return NoiseCurve(0.0, 0.0)
-    curve = measured_noise(image, Limits.of(image[None]))
+    curve = replace(measured_noise(image, Limits.of(image[None])), doubt=DOUBT)
     if stored is None and not curve.limits:  # much of a drawing or text lies on a limit, and its strokes look the same
         _warn_of_shared(image.mean(axis=-1), float(np.sqrt(curve.before(float(image.mean())))))
     if stored is None or curve.slope or curve.bend:

@@ -26,9 +26,11 @@ __all__ = ["EFFORTS", "Answered", "CombinationRisk", "NoisyPicture", "combined",
 
 EFFORTS = ("quick", "standard", "best")
 MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # of an image that is answered whole; else the sides of tiles
-STEP = 0.1  # length of the probe in σ: patches change places as it grows, and chance grows as it falls
-EXCESS = {"quick": 0.055, "standard": 0.036, "best": 0.032}  # slope less risk of white noise alone, in variances
+STEP = 0.15  # length of the probe in σ: chance grows as it falls
+EXCESS = {"quick": 0.036, "standard": 0.028, "best": 0.02}  # slope less risk, in variances
+SPREAD = 0.1  # standard error of what the slope says of the risk, in slopes
 LEAST = 0.1  # of the slope is the least risk, as it is for white noise alone
+GAIN = 0.01  # of the variance by which an estimate after those of groups must lower the risk
 BLUR = 1.5  # width of the mean that stands in for an estimate before there is one
 FINE, MIDDLE = 0.07, 0.15  # noise beside the range of the picture up to which patches are small, and medium
 
@@ -64,7 +66,7 @@ class NoisyPicture:
 
     def answered(self, effort: str, rng: np.random.Generator) -> Answered:
         """The estimate by patches, with its risk."""
-        found = combined(self._inside(self.image), self._variances, effort, self._level, rng)
+        found = combined(self._inside(self.image), self._variances, effort, self._level, rng, self.curve.doubt)
         return Answered(self._outside(found.image), found.risk, found.candidates)
 
     @cached_property
@@ -125,7 +127,9 @@ def in_tiles(answer: Callable[[np.ndarray], Answered], image: np.ndarray) -> Ans
     return Answered(found, risk, candidates)
 
 
-def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, rng: np.random.Generator) -> Answered:
+def combined(
+    noisy: np.ndarray, variances: Variance, effort: str, level: float, rng: np.random.Generator, doubt: float = 0.0
+) -> Answered:
     """The estimates by patches, combined with the weights of least Stein risk, none of them negative.
 
     Parameters
@@ -136,12 +140,15 @@ def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, 
         As :class:`preimage.denoising.groups.Steps` takes it.
     effort, level
         Which steps are taken: for noise of this level beside the range of the picture.
+    doubt
+        The standard error of the variances beside themselves.
     """
     steps = steps_for(effort, level, noisy.shape[:-1])
     probe = np.where(rng.random(noisy.shape) < 0.5, -1, 1).astype(np.float32)
     size = np.sqrt(np.broadcast_to(variances(None), noisy.shape)).astype(np.float32)
     starts = noisy, noisy + STEP * size * probe
-    still, moved = (steps(start, variances) for start in starts)
+    still = steps(noisy, variances)
+    moved = steps(starts[1], lambda estimate: (1 + STEP**2) * variances(estimate))  # the probe is noise, too
     names = list(still)
     if effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
         groups = np.stack([still["two steps"], moved["two steps"]])
@@ -152,10 +159,9 @@ def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, 
     risk = CombinationRisk(squares, np.array(slopes), float(np.mean(np.square(size), dtype=float)))
     best = risk.least(len(names))
     image = np.sum([np.float32(weight) * answer for weight, answer in zip(best, still.values(), strict=True)], axis=0)
-    alone = {
-        name: risk.estimate(weights, EXCESS[effort]) for name, weights in zip(still, np.eye(len(still)), strict=True)
-    }
-    return Answered(image, risk.estimate(best, EXCESS[effort]), alone)
+    error = float(np.hypot(doubt, np.sqrt(2 / noisy.size)))
+    *alone, found = (risk.estimate(weights, EXCESS[effort], error) for weights in (*np.eye(len(still)), best))
+    return Answered(image, found, dict(zip(still, alone, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,27 +178,30 @@ class CombinationRisk:
     def __call__(self, weights: np.ndarray) -> float:
         return float(weights @ self.squares @ weights + 2 * self.slopes @ weights - self.variance)
 
-    def estimate(self, weights: np.ndarray, excess: float) -> float:
-        """The risk that is reported: Stein's, held to what the slope says.
+    def estimate(self, weights: np.ndarray, excess: float, error: float) -> float:
+        """The risk that is reported: Stein's and what the slope says, each weighted by its accuracy.
 
-        An error in σ² goes wholly into Stein's estimate, of which it can be a large part. The mean of the truth given y
-        has the risk tr(V ∂f/∂y) (Tweedie), which hardly feels it. Ours has less: where the picture is flat, patches are
-        alike by their noise, which raises the slope and not the risk, by the share ``excess`` of the variance.
+        Stein's estimate takes in the whole ``error`` of the variance beside itself, that of its estimate and that of
+        chance, √(2/n) for n numbers. The mean of the truth given y has the risk tr(V ∂f/∂y) (Tweedie), which hardly
+        feels it. Ours has less, by the share ``excess`` of the variance: patches are alike by their noise, too, which
+        raises the slope and not the risk.
         """
         slope = max(float(self.slopes @ weights), 0.0)
-        return float(np.clip(self(weights), max(slope - excess * self.variance, LEAST * slope), slope))
+        expected = slope - excess * self.variance
+        trust = 1 / (1 + (error * self.variance / max(SPREAD * slope, 1e-12 * self.variance)) ** 2)
+        return max(expected + trust * (self(weights) - expected), LEAST * slope)
 
     def least(self, n_groups: int) -> np.ndarray:
         """The weights of least risk of the first estimates, none negative, with sum 1.
 
-        An estimate after these has half of the weight, if that has less risk. Stein's formula is too optimistic about
-        it to give it more: the estimates that it sees were searched for in the same noise.
+        An estimate after these has half of the weight, if that has clearly less risk. Stein's formula is too optimistic
+        about it to give it more: the estimates that it sees were searched for in the same noise.
         """
         rest = np.zeros(len(self.slopes) - n_groups)
         corners = _corners(self.squares[:n_groups, :n_groups], self.slopes[:n_groups])
         best = min((np.append(weights, rest) for weights in corners), key=self)
         halved = np.append(0.5 * best[:n_groups], rest + 0.5)
-        return min([best, halved] if rest.size else [best], key=self)
+        return halved if rest.size and self(halved) < self(best) - GAIN * self.variance else best
 
 
 def _corners(squares: np.ndarray, slopes: np.ndarray):

@@ -15,7 +15,7 @@ from scipy.ndimage import zoom
 
 from preimage.denoising.jpeg import LUMINANCE, has_whole_colours
 from preimage.denoising.levels import DOUBT, at_lags, measured_noise
-from preimage.denoising.pictures import Answered, combined
+from preimage.denoising.pictures import Answered, Plan, combined
 from preimage.denoising.saturation import Limits
 
 __all__ = ["CoarseColours"]
@@ -89,8 +89,8 @@ class CoarseColours:
         offset = channels.mean(axis=(0, 1))
         variances = np.maximum(variances, (LEAST * np.ptp(channels, axis=(0, 1))) ** 2 + 1e-12)
         level = float(np.sqrt(variances[0])) / max(float(np.ptp(channels[..., 0])), 1e-12)
-        noisy = (channels - offset).astype(np.float32)
-        found = combined(noisy, lambda estimate: variances, effort, level, rng, DOUBT)
+        noisy, plan = (channels - offset).astype(np.float32), Plan(effort, level, doubt=DOUBT)
+        found = combined(noisy, lambda estimate: variances, plan, rng)
         return Answered(found.image + offset, found.risk, found.candidates)
 
     @cached_property

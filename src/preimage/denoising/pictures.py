@@ -8,7 +8,7 @@ small probe added.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -22,7 +22,7 @@ from preimage.denoising.groups import Search, Steps, Variance
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.noise import NoiseLaw
 
-__all__ = ["EFFORTS", "Answered", "CombinationRisk", "NoisyPicture", "combined", "in_tiles"]
+__all__ = ["EFFORTS", "Answered", "CombinationRisk", "NoisyPicture", "Plan", "combined", "in_tiles"]
 
 EFFORTS = ("quick", "standard", "best")
 MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # of an image that is answered whole; else the sides of tiles
@@ -33,6 +33,8 @@ LEAST = 0.1  # of the slope is the least risk, as it is for white noise alone
 GAIN = 0.01  # of the variance by which an estimate after those of groups must lower the risk
 BLUR = 1.5  # width of the mean that stands in for an estimate before there is one
 FINE, MIDDLE = 0.07, 0.15  # noise beside the range of the picture up to which patches are small, and medium
+PAPER, CONTRAST = 0.8, 1.75  # share of a drawing within 2σ of its median, and the spread of all its values in σ
+WIDE = 61  # corners along a window in drawings, where letters repeat far away
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,8 @@ class NoisyPicture:
 
     def answered(self, effort: str, rng: np.random.Generator) -> Answered:
         """The estimate by patches, with its risk."""
-        found = combined(self._inside(self.image), self._variances, effort, self._level, rng, self.curve.doubt)
+        plan = Plan(effort, self._level, self._is_drawn, self.curve.doubt)
+        found = combined(self._inside(self.image), self._variances, plan, rng)
         return Answered(self._outside(found.image), found.risk, found.candidates)
 
     @cached_property
@@ -83,6 +86,14 @@ class NoisyPicture:
         blurred = gaussian_filter(self.image.mean(axis=-1), 2.0)
         variance = float(np.mean(self.curve.variance(blurred)))
         return float(np.sqrt(variance)) / max(float(np.ptp(blurred)), np.sqrt(variance))
+
+    @property
+    def _is_drawn(self) -> bool:
+        """Whether most of the picture is one level, such as paper, and what is not differs clearly from it."""
+        grey = self.image.mean(axis=-1)
+        paper = np.median(grey)
+        sigma = np.sqrt(self.curve.variance(paper) / self.image.shape[-1])
+        return bool(np.mean(np.abs(grey - paper) < 2 * sigma) > PAPER and grey.std() > CONTRAST * sigma)
 
     def _inside(self, image: np.ndarray) -> np.ndarray:
         return ((image - self._offset) @ self._basis.T).astype(np.float32)
@@ -127,9 +138,40 @@ def in_tiles(answer: Callable[[np.ndarray], Answered], image: np.ndarray) -> Ans
     return Answered(found, risk, candidates)
 
 
-def combined(
-    noisy: np.ndarray, variances: Variance, effort: str, level: float, rng: np.random.Generator, doubt: float = 0.0
-) -> Answered:
+@dataclass(frozen=True)
+class Plan:
+    """How a picture is answered.
+
+    Parameters
+    ----------
+    effort : one of ``EFFORTS``
+    level : float
+        The noise beside the range of the picture.
+    drawn : bool
+        Whether it is a drawing or text.
+    doubt : float
+        The standard error of the variance of the noise beside itself.
+    """
+
+    effort: str
+    level: float
+    drawn: bool = False
+    doubt: float = 0.0
+
+    def steps(self, grid: tuple[int, ...]) -> Steps:
+        """The steps for an image of this shape."""
+        side = 7 if self.level <= FINE else 9 if self.level <= MIDDLE else 11
+        if self.effort == "quick":
+            steps = Steps(Search(side, 16, 21, 7), Search(7, 32, 21, 7))
+        elif self.effort == "standard":
+            steps = Steps(Search(side, 18, 31, 5), Search(7, 64, 31, 5), Search(6, 64, 37, 6), 4, 4)
+        else:
+            first, second, last = Search(side, 18, 37, 4), Search(7, 64, 37, 4), Search(9, 90, 37, 5)
+            steps = Steps(first, second, Search(6, 64, 45, 4), 6, 3, last)
+        return (steps.each(lambda search: replace(search, window=WIDE)) if self.drawn else steps).within(grid)
+
+
+def combined(noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.Generator) -> Answered:
     """The estimates by patches, combined with the weights of least Stein risk, none of them negative.
 
     Parameters
@@ -138,19 +180,15 @@ def combined(
         PatchGroups are found in the first channel.
     variances : callable
         As :class:`preimage.denoising.groups.Steps` takes it.
-    effort, level
-        Which steps are taken: for noise of this level beside the range of the picture.
-    doubt
-        The standard error of the variances beside themselves.
     """
-    steps = steps_for(effort, level, noisy.shape[:-1])
+    steps = plan.steps(noisy.shape[:-1])
     probe = np.where(rng.random(noisy.shape) < 0.5, -1, 1).astype(np.float32)
     size = np.sqrt(np.broadcast_to(variances(None), noisy.shape)).astype(np.float32)
     starts = noisy, noisy + STEP * size * probe
     still = steps(noisy, variances)
     moved = steps(starts[1], lambda estimate: (1 + STEP**2) * variances(estimate))  # the probe is noise, too
     names = list(still)
-    if effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
+    if plan.effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
         groups = np.stack([still["two steps"], moved["two steps"]])
         still["kernel"], moved["kernel"] = on_groups.by_kernel(np.stack(starts), groups, float(size.flat[0]), STEP, rng)
     gaps = [np.ravel(answer - noisy) for answer in still.values()]
@@ -159,8 +197,8 @@ def combined(
     risk = CombinationRisk(squares, np.array(slopes), float(np.mean(np.square(size), dtype=float)))
     best = risk.least(len(names))
     image = np.sum([np.float32(weight) * answer for weight, answer in zip(best, still.values(), strict=True)], axis=0)
-    error = float(np.hypot(doubt, np.sqrt(2 / noisy.size)))
-    *alone, found = (risk.estimate(weights, EXCESS[effort], error) for weights in (*np.eye(len(still)), best))
+    error = float(np.hypot(plan.doubt, np.sqrt(2 / noisy.size)))
+    *alone, found = (risk.estimate(weights, EXCESS[plan.effort], error) for weights in (*np.eye(len(still)), best))
     return Answered(image, found, dict(zip(still, alone, strict=True)))
 
 
@@ -217,16 +255,3 @@ def _corners(squares: np.ndarray, slopes: np.ndarray):
             weights = np.zeros(m)
             weights[face] = found / found.sum()
             yield weights
-
-
-def steps_for(effort: str, level: float, grid: tuple[int, ...]) -> Steps:
-    """The steps of an effort, for noise of this level beside the range of the picture."""
-    side = 7 if level <= FINE else 9 if level <= MIDDLE else 11
-    if effort == "quick":
-        steps = Steps(Search(side, 16, 21, 7), Search(7, 32, 21, 7))
-    elif effort == "standard":
-        steps = Steps(Search(side, 18, 31, 5), Search(7, 64, 31, 5), Search(6, 64, 37, 6), 4, 4)
-    else:
-        first, second, last = Search(side, 18, 37, 4), Search(7, 64, 37, 4), Search(9, 90, 37, 5)
-        steps = Steps(first, second, Search(6, 64, 45, 4), 6, 3, last)
-    return steps.within(grid)

@@ -53,8 +53,9 @@ def test_an_estimate_on_top_gets_half_of_the_weight_if_that_helps():
     gaps = np.array([[1.0, 0.5, 0.4], [0.5, 1.0, 0.4], [0.4, 0.4, 0.6]])
     risk = CombinationRisk(gaps, np.array([0.1, 0.1, 0.1]), 0.5)
     np.testing.assert_allclose(risk.least(2), [0.25, 0.25, 0.5])
-    worse = CombinationRisk(gaps, np.array([0.1, 0.1, 5.0]), 0.5)
-    np.testing.assert_allclose(worse.least(2), [0.5, 0.5, 0.0])
+    for slope in (5.0, -0.1):
+        worse = CombinationRisk(gaps, np.array([0.1, 0.1, slope]), 0.5)
+        np.testing.assert_allclose(worse.least(2), [0.5, 0.5, 0.0])
 
 
 @pytest.mark.parametrize("white", [240 / 255, 1.0])

@@ -30,7 +30,6 @@ STEP = 0.15  # length of the probe in σ: chance grows as it falls
 EXCESS = {"quick": 0.036, "standard": 0.028, "best": 0.02}  # slope less risk, in variances
 SPREAD = 0.1  # standard error of what the slope says of the risk, in slopes
 LEAST = 0.1  # of the slope is the least risk, as it is for white noise alone
-GAIN = 0.01  # of the variance by which an estimate after those of groups must lower the risk
 BLUR = 1.5  # width of the mean that stands in for an estimate before there is one
 FINE, MIDDLE = 0.07, 0.15  # noise beside the range of the picture up to which patches are small, and medium
 PAPER, CONTRAST = 0.8, 1.75  # share of a drawing within 2σ of its median, and the spread of all its values in σ
@@ -232,14 +231,15 @@ class CombinationRisk:
     def least(self, n_groups: int) -> np.ndarray:
         """The weights of least risk of the first estimates, none negative, with sum 1.
 
-        An estimate after these has half of the weight, if that has clearly less risk. Stein's formula is too optimistic
-        about it to give it more: the estimates that it sees were searched for in the same noise.
+        An estimate after these has half of the weight, if that has less risk. Stein's formula is too optimistic about
+        it to give it more: the estimates that it sees were searched for in the same noise. One of negative slope is
+        left out, since no mean of the truth given y has that.
         """
         rest = np.zeros(len(self.slopes) - n_groups)
         corners = _corners(self.squares[:n_groups, :n_groups], self.slopes[:n_groups])
         best = min((np.append(weights, rest) for weights in corners), key=self)
         halved = np.append(0.5 * best[:n_groups], rest + 0.5)
-        return halved if rest.size and self(halved) < self(best) - GAIN * self.variance else best
+        return halved if rest.size and self.slopes[-1] > 0 and self(halved) < self(best) else best
 
 
 def _corners(squares: np.ndarray, slopes: np.ndarray):

@@ -103,11 +103,14 @@ def speedup(arguments):
         print(
             f"{run['workers']} worker(s): {run['seconds']:.1f} s, processor {run['cpu']:.1f} s "
             f"({run['cpu'] / run['seconds'] / run['workers']:.0%} of a core each, less than 90% where others used it), "
-            f"at most {run['peak'] / 1e6:.0f} MB a worker, {run['sent'] / 1e6:.0f} MB between workers"
+            f"at most {run['peak'] / 1e6:.0f} MB per worker, {run['sent'] / 1e6:.0f} MB between workers"
         )
     ratio, same = one["seconds"] / two["seconds"], abs(one["last"] / two["last"] - 1)
     print(f"speed-up {ratio:.2f} (must be at least {SPEEDUP}); last eigenvalue differs by {same:.1e}")
     print(f"memory {max(one['peak'], two['peak']) / 1e6:.0f} MB (must be below {MEMORY / 1e6:.0f} MB)")
+    if arguments.record:
+        runs = [[f"{run['workers']}", f"{run['seconds']:.1f}", f"{run['peak'] / 1e6:.0f}"] for run in (one, two)]
+        record(__file__, "speedup", ["workers of one thread", "seconds", "MB per worker, at most"], runs)
     return {"one": one, "two": two, "speedup": ratio}
 
 
@@ -156,6 +159,9 @@ def model(arguments):
     if arguments.record:
         begin, *others = zip(TERMS, costs, strict=True)
         record(__file__, "model", ["", "nanoseconds"], [*others, begin])
+        n, m, d = LEFT_OUT
+        check = [[f"{n:,} × {d}, m = {m}".replace(",", " "), f"{predicted:.1f} s", f"{measured:.1f} s"]]
+        record(__file__, "check", ["a size outside the fit", "predicted", "measured"], check)
     print(f"fitted within {worst:.0%}; left out {LEFT_OUT}: {predicted:.1f} s predicted, {measured:.1f} s measured")
     print(f"{FAR}: {far / 3600:.1f} core hours, {far / 100 / 60:.0f} minutes on 100 workers of one thread")
     return {"constants": constants.tolist(), "predicted": predicted, "measured": measured, "far_seconds": far}

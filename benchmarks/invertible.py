@@ -61,7 +61,7 @@ def s_curves(seeds):
                 "kernel PCA + ridge": mse(test.clean, supervised([q], 1.0, 1.0, train.X)[q](test.X)),
                 "ikPCA, 50 features": mse(test.clean, invertible(q, 0.5, 50, 1.0, seed).fit(train.X).denoise(test.X)),
                 "ikPCA, 500 features": mse(test.clean, invertible(q, 0.5, 500, 1.0, seed).fit(train.X).denoise(test.X)),
-                "noisy": mse(test.clean, test.X),
+                "noisy points": mse(test.clean, test.X),
             }
             for name, value in row.items():
                 table.setdefault(name, {}).setdefault(int(q), []).append(value)
@@ -83,7 +83,7 @@ def usps_ridges(seeds):
     for q in numbers:
         fitted = invertible(q, 1e-4, 30_000, 0.0, 0).fit(train)
         for ridge in ridges:
-            table.setdefault(f"ikPCA, ridge {ridge:g}", {})[q] = mse(clean, fitted.map_.with_ridge(ridge).filter(noisy))
+            table.setdefault(f"ikPCA, λ = {ridge:g}", {})[q] = mse(clean, fitted.map_.with_ridge(ridge).filter(noisy))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     seconds = time.perf_counter() - start
     table["seconds for the whole sweep, GB at peak"] = {"s": seconds, "GB": peak}
@@ -164,6 +164,19 @@ def show(table):
         print(f"  {name:32} {cells}")
 
 
+def keep(report):
+    """The tables of the guides: errors by the number of components, and the SNR of filtering and decoding."""
+    for part in {"s-curve", "usps", "stack"} & report.keys():
+        numbers = list(next(iter(report[part].values())))
+        rows = [
+            [name, *(f"{row[q]:.4f}" for q in numbers)] for name, row in report[part].items() if numbers[0] in row
+        ]  # not the row of seconds
+        record(__file__, part, ["components", *map(str, numbers)], rows)
+    if "decode" in report:
+        rows = [[f"{name} length scale", *(f"{v:.2f}" for v in row.values())] for name, row in report["decode"].items()]
+        record(__file__, "decode", ["model", "filtered", "decoded"], rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
@@ -177,9 +190,8 @@ def main():
         report[part] = PARTS[part](options.seeds)
         print(f"{part} ({time.perf_counter() - start:.0f} s)", flush=True)
         show(report[part])
-    if options.record and "decode" in report:
-        rows = [[f"{name} length scale", *(f"{v:.2f}" for v in row.values())] for name, row in report["decode"].items()]
-        record(__file__, "decode", ["model", "filtered", "decoded"], rows)
+    if options.record:
+        keep(report)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(report, file, indent=1)

@@ -73,8 +73,10 @@ def simulated(runs, draws=20, n=5000):
         "linear": KernelPCA(4, kernel="linear", approximation=100),
         "Gaussian": KernelPCA(12, kernel=Gaussian(6.0), approximation=100),
     }
+    table = []
     for name, model in models.items():
         for alpha in (0.05, 0.01):
+            table.append([name, f"{100 * alpha:g}"])
             for limits in ("cross", "split", "training"):
                 found = []
                 for seed in range(draws):
@@ -86,6 +88,9 @@ def simulated(runs, draws=20, n=5000):
                 holds = None if limits == "training" else bool(abs(mean - alpha) <= 0.1 * alpha)
                 asked = "" if limits == "training" else f"{90 * alpha:g} to {110 * alpha:g} %"
                 line(f"{name}, alpha {alpha:g}, {limits}", f"{100 * mean:.3f} ± {100 * error:.3f} %", asked, holds)
+                table[-1].append(f"{100 * mean:.2f} ± {100 * error:.2f}")
+    columns = ["independent rows", "stated", '`"cross"`', '`"split"`', "limits from training rows"]
+    record(__file__, "independent rows", columns, table)
 
 
 def detection_at(monitor, runs, faults, false_alarms=0.02):
@@ -109,11 +114,16 @@ def detection(runs):
             holds = bool(found >= least) if least else None
             line(f"{name}, {lags} lags, chosen ({told(monitor)})", f"{100 * found:.1f} %", words, holds)
             table[lags].append(f"{100 * found:.1f} %")
+    by_number = {}
     for lags, numbers in ((0, (17, 31, 44, 48, 50)), (2, (50, 100, 124, 140, 148, 150))):
         for q in numbers:
             model = KernelPCA(q, kernel="linear")
             monitor = Monitor(model, alpha=0.02, lags=lags, random_state=0).fit(runs.train.normal)
-            line(f"linear, {lags} lags, {q} components", f"{100 * detection_at(monitor, runs, faults):.1f} %")
+            by_number[lags, q] = f"{100 * detection_at(monitor, runs, faults):.1f} %"
+            line(f"linear, {lags} lags, {q} components", by_number[lags, q])
+    shown = {q: share for (lags, q), share in by_number.items() if not lags}
+    columns = ["components of linear PCA, no lags", *map(str, shown)]
+    record(__file__, "components", columns, [["rows of the 18 faults detected", *shown.values()]])
     return list(table.values())
 
 
@@ -123,13 +133,16 @@ def memory(runs):
     plain = Monitor("linear", alpha=0.02, random_state=0).fit(runs.train.normal)
     without = detection_at(plain, runs, HARD)
     line("no memory", f"{100 * without:.1f} %")
+    table = [["none", f"{100 * without:.1f} %", f"{100 * rate(plain, runs.test.normal):.1f} %"]]
     for kind in (EWMA(0.1), EWMA(0.05), CUSUM(0.5), CUSUM(0.25)):
         monitor = Monitor(plain.model_, alpha=0.02, memory=kind, random_state=0).fit(runs.train.normal)
         found = detection_at(monitor, runs, HARD)
         each = " ".join(f"{100 * detection_at(monitor, runs, [fault]):.0f}" for fault in HARD)
-        false = f"false at its own limit {100 * rate(monitor, runs.test.normal):.1f} %"
+        false = f"{100 * rate(monitor, runs.test.normal):.1f} %"
         asked = f"at least {100 * without + 10:.1f} %"
-        line(f"{kind} ({false})", f"{100 * found:.1f} % ({each})", asked, found >= without + 0.1)
+        line(f"{kind} (false at its own limit {false})", f"{100 * found:.1f} % ({each})", asked, found >= without + 0.1)
+        table.append([f"`{kind}`", f"{100 * found:.1f} %", false])
+    record(__file__, "memory", ["memory", "detected at 2 % false alarms", "false alarms at its own limits"], table)
 
 
 def curve(n, rng, *, d=10, noise=0.05):
@@ -191,7 +204,7 @@ def stream(runs, n_rows):
     print("\nA stream of single rows, 52 columns, 500 training rows")
     model = KernelPCA(40, kernel=Gaussian(50.0), random_state=0)
     monitor = Monitor(model, limits=Cross(n_blocks=4), random_state=0).fit(runs.train.normal)
-    rows = runs.test.normal.astype(float)
+    rows, table = runs.test.normal.astype(float), []
     for name, fitted in (("500 points", monitor), ("compressed to 60", monitor.compress(60, runs.train.normal))):
         run, start = fitted.stream(), time.process_time()
         for row in rows:
@@ -200,6 +213,8 @@ def stream(runs, n_rows):
         asked = "" if name == "500 points" else "at least 2000"
         line(name, f"{speed:.0f} rows a CPU second", asked, speed >= 2000 if asked else None)
         line(f"{name}, false alarms, alpha 0.01", f"{100 * rate(fitted, rows):.2f} %")
+        table.append([name, f"{speed:,.0f}"])
+    record(__file__, "stream", ["52 columns, 500 normal rows", "single rows per second of CPU time"], table)
     peak = []
     start = time.process_time()
     for number in range(n_rows):

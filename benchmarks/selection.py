@@ -202,9 +202,9 @@ def _seconds(task):
 
 def keep(report):
     """The tables of the guide."""
-    for part, name in (("choice", "choice"), ("noise", "noise"), ("speed", "speed")):
+    for part, table in TABLES.items():
         if part in report:
-            record(__file__, name, *TABLES[part](report[part]))
+            record(__file__, part, *table(report[part]))
 
 
 def _choice_table(found):
@@ -227,13 +227,19 @@ def _noise_table(found):
     return ["data", *(f"{100 * level:.0f} %" for level in LEVELS)], rows
 
 
+def _components_table(found):
+    rows = [[name, ", ".join(map(str, numbers))] for name, numbers in found.items() if isinstance(numbers, list)]
+    shares = [[name, f"{100 * share:.1f} %"] for name, share in found.items() if isinstance(share, float)]
+    return ["planted", "found"], rows + shares
+
+
 def _speed_table(times):
     ratio = times["GridSearchCV"] / times["select"]
     rows = [[name, f"{seconds:.1f}"] for name, seconds in times.items()]
     return ["96 settings on 3000 × 256", "seconds"], [*rows, ["GridSearchCV over select", f"{ratio:.1f}"]]
 
 
-TABLES = {"choice": _choice_table, "noise": _noise_table, "speed": _speed_table}
+TABLES = {"choice": _choice_table, "noise": _noise_table, "components": _components_table, "speed": _speed_table}
 
 
 def main():

@@ -16,6 +16,7 @@ ROOMS = [
     "exceptions",
     "progress",
     "caching",
+    "leftovers",
     "tensors",
     "kernels",
     "noise",

@@ -6,6 +6,7 @@ import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def test_interrupted_calls_leave_all_as_it_was():
 
 
 def test_hostile_names_act_neither_on_the_console_nor_in_a_page():
-    from interruption import Ended
+    from forked import Ended
     from names import _Active, _is_harmless, hostile_names
 
     no_failures(hostile_names(2, seed=1))
@@ -264,4 +265,6 @@ def test_workers_without_the_library_are_refused(monkeypatch):
 
     monkeypatch.setattr(cluster, "active_client", Lacking)
     with pytest.raises(cluster.ClusterError, match="tcp://b cannot import preimage"):
-        cluster.check_workers()
+        cluster.check_workers("gaussian")
+    with pytest.raises(cluster.ClusterError, match="lock cannot be sent to the Dask workers"):
+        cluster.check_workers(Lock())

@@ -1,5 +1,6 @@
 """Two distributions: the library, and the papers that add a command to it."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 )
 def test_each_wheel_holds_its_own_package_and_nothing_of_the_other(folder, held, absent, tmp_path):
     pytest.importorskip("hatchling")
+    pytest.importorskip("hatch_fancy_pypi_readme")
     source = tmp_path / "source"
     shutil.copytree(ROOT / folder / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
@@ -39,6 +41,9 @@ def test_each_wheel_holds_its_own_package_and_nothing_of_the_other(folder, held,
     files = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert held <= files
     assert not [name for name in files if absent in name]
+    description = ZipFile(wheel).read(f"{'-'.join(wheel.name.split('-')[:2])}.dist-info/METADATA").decode()
+    links = re.findall(r"\]\(([^)]+)\)", description)
+    assert [link for link in links if not link.startswith("https://")] == []  # an index has none of our files
 
 
 def test_the_citation_names_this_version():

@@ -42,6 +42,10 @@ def recorded(tmp_path, monkeypatch):
         ("9.99<!--= speed/fits: ours // ratio -->", "1<!--= speed/fits: ours // ratio -->"),
         ("+0.00<!--= speed/fits: theirs // ratio -->", "−6.40<!--= speed/fits: theirs // ratio -->"),
         ("1e-3<!--= speed/fits: theirs -->", "8e-9<!--= speed/fits: theirs -->"),
+        (
+            "9.9<!--= speed/fits: theirs // ratio ÷ speed/fits: ours -->",
+            "−5.1<!--= speed/fits: theirs // ratio ÷ speed/fits: ours -->",
+        ),
         ("2.5 and 3", "2.5 and 3"),
     ],
 )
@@ -70,7 +74,7 @@ def test_the_history_has_a_row_per_version_and_a_column_per_ratio(tmp_path, monk
 
 
 @pytest.mark.parametrize(
-    "mark", ["other/fits: ours", "speed/none: ours", "speed/fits: nobody", "speed/fits: ours // no"]
+    "mark", ["other/fits: ours", "speed/none: ours", "speed/fits: nobody", "speed/fits: ours // no", "ours"]
 )
 def test_a_mark_that_leads_nowhere_is_an_error(recorded, mark):
     with pytest.raises(KeyError, match="benchmarks/figures"):

@@ -16,7 +16,9 @@ from pathlib import Path
 
 from crowds import threads_and_forks, workers_killed
 from files import data_files, data_folders, model_files
-from interruption import calls_interrupted, commands_killed, disk_full, memory_limits
+from interruption import calls_interrupted
+from kills import commands_killed
+from limits import disk_full, group_limits, memory_limits
 from names import hostile_names
 from numerics import numerics
 from tally import Tally
@@ -33,6 +35,7 @@ PARTS = {
     "interrupts": (calls_interrupted, 200),
     "disk": (disk_full, 50),
     "memory": (memory_limits, 50),
+    "groups": (group_limits, 50),
     "workers": (workers_killed, 30),
 }
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from unicodedata import category
 
 import numpy as np
-from interruption import Ended, command
+from forked import Ended, command
 from tally import Tally, generator
 
 STEERING = ("\x1b[31m", "\x1b]0;t\x07", "\x9b2J", "\r", "\b", "\u202e", "\u2066")

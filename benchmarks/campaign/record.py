@@ -9,20 +9,22 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from figures import record
+from figures import record, tables
 from tally import Tally
 
 COLUMNS = ["part", "cases", "refused", "failures", "worst time", "worst memory"]
 
 
 def main() -> None:
-    """Record one table of all files; those of the same part are added up."""
+    """Record one table: files of the same part are added up, and parts without a file stay as they were recorded."""
     found: dict[str, Tally] = {}
     for name in sys.argv[1:]:
         for figures in json.loads(Path(name).read_text()):
             tally = Tally(**figures | {"failures": Counter(figures["failures"])})
             found.setdefault(tally.name, Tally(tally.name)).add(tally)
-    record("campaign", "parts", COLUMNS, (_row(tally.figures()) for tally in found.values()))
+    rows = {row[0]: row for row in tables("campaign").get("parts", {"rows": []})["rows"]}
+    rows |= {name: _row(tally.figures()) for name, tally in found.items()}
+    record("campaign", "parts", COLUMNS, rows.values())
 
 
 def _row(figures: dict) -> list[str]:

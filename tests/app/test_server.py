@@ -294,7 +294,19 @@ def test_models_beyond_the_bound_are_let_go_the_least_used_first(app):
 def test_nothing_is_left_behind(tmp_path, number):
     with running(folder=tmp_path) as served:
         assert served.upload("a.csv", b"1,2\n3,4\n")[0] == 200
-        assert len(list(tmp_path.glob("preimage-app-*"))) == 1
+        assert len(list(tmp_path.glob(".preimage-app-*"))) == 1
         served.ask("POST", "api/jobs/gaps", {"source": "digits"})
         assert served.end(number) == 0
-        assert not list(tmp_path.glob("preimage-app-*"))
+        assert not list(tmp_path.iterdir())
+
+
+def test_the_next_app_removes_what_a_killed_one_left_and_nothing_of_one_that_runs(tmp_path):
+    with running(folder=tmp_path) as killed:
+        assert killed.upload("a.csv", b"1,2\n3,4\n")[0] == 200
+        assert killed.end(signal.SIGKILL) == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    with running(folder=tmp_path) as first, running(folder=tmp_path):
+        own = {path for path in tmp_path.iterdir() if path != left}
+        assert len(own) == len(list(tmp_path.iterdir())) == 2
+        assert all(part.stat().st_mode & 0o077 == 0 for path in own for part in path.iterdir())
+        assert first.upload("a.csv", b"1,2\n3,4\n")[0] == 200

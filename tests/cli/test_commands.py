@@ -347,6 +347,8 @@ def test_files_that_may_not_be_read_or_written_are_sentences(model, tmp_path):
         (["fit", "x.npy", "-o", "m.npz", "--preimage", "magic"], "unknown pre-image method 'magic'"),
         (["fit", "x.npy", "-o", "m.npz", "--components", "many"], "'many' is no number"),
         (["fit", "x.npy", "-o", "m.npz", "--approximation", "few"], "'few' is no approximation"),
+        (["fit", "x.npy", "-o", "m.npz", "--columns", "a\rb"], "put a name with a line end into quotes"),
+        (["fit", "x.npy", "-o", "m.npz", "--columns", ""], "'' holds no name"),
         (["fit", "x.npy", "-o", "m.npz", "--approximation", "0"], "'0' is no approximation"),
         (["fit", "x.npy", "-o", "m.npz", "--seed", "-1"], "--seed"),
         (["score", "m.npz", "x.npy", "--quick"], "No such option"),

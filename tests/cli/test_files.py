@@ -396,7 +396,7 @@ def test_a_pipe_is_no_model_file(tmp_path):
     os.mkfifo(tmp_path / "m.npz")
     done = call("inspect", tmp_path / "m.npz")
     assert done.exit_code == 1
-    assert "is a device or a pipe" in done.stderr
+    assert "is a device or a pipe, and no file. " in done.stderr
 
 
 # Demo and reproduce

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from preimage.io import leftovers
+from preimage import leftovers
 from preimage.io.atomic import written
-from preimage.io.leftovers import remove_leftovers
+from preimage.leftovers import remove_leftovers
 
 
 def test_the_file_appears_when_the_block_ends_well(tmp_path):

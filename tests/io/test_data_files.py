@@ -417,6 +417,23 @@ def test_a_folder_is_replaced_only_if_nothing_else_is_lost(tmp_path):
     assert os.listdir(tmp_path) == ["out"]
 
 
+def test_a_file_that_came_into_the_folder_while_we_worked_is_not_lost(tmp_path):
+    form = replace(STACK, names=("a.png", "b.png"))
+    put(tmp_path / "out", [np.zeros((2, 4))], form)
+
+    def blocks():
+        yield np.ones((1, 4))
+        (tmp_path / "out" / "thesis.tex").write_text("dear")
+        yield np.ones((1, 4))
+
+    with pytest.raises(DataFileError, match=r"holds other files, such as thesis.tex"):
+        put(tmp_path / "out", blocks(), form, overwrite=True)
+    assert (tmp_path / "out" / "thesis.tex").read_text() == "dear"
+    with Image.open(tmp_path / "out" / "b.png") as image:
+        assert np.asarray(image).max() == 0
+    assert os.listdir(tmp_path) == ["out"]
+
+
 @given(content=st.binary(max_size=200), ending=st.sampled_from([".npy", ".npz", ".csv", ".parquet", ".wav", ".png"]))
 @settings(max_examples=150)
 def test_random_bytes_are_a_sentence_or_numbers(content, ending, scratch):

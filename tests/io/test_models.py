@@ -297,7 +297,8 @@ def test_every_kind_of_model_written_by_the_first_version_gives_its_answers(name
     answers = np.load(V01 / "answers.npz")
     model = preimage.load(V01 / f"{name}.npz")
     found = getattr(model, "values" if name in {"classifier", "regressor", "detector"} else "transform")(answers["new"])
-    np.testing.assert_allclose(found, answers[name], atol=1e-9)
+    single = name.startswith("denoiser")  # computes in single precision
+    np.testing.assert_allclose(found, answers[name], atol=np.sqrt(np.finfo(np.float32).eps) if single else 1e-9)
 
 
 def test_older_versions_are_upgraded_step_by_step(tmp_path, monkeypatch):

@@ -266,7 +266,7 @@ BAD = {
     "cut.tif": Bad(cut(lambda path: Image.fromarray(np.ones((40, 40), np.uint8)).save(path)), "no image"),
     "unlike_pages.tif": Bad(lambda path: pages(path, (4, 3), (2, 2)), "page 2 is not like the first"),
     "bomb.png": Bad(lambda path: path.write_bytes(bomb()), "too large an image"),
-    "pipe.csv": Bad(os.mkfifo, "is a device or a pipe"),
+    "pipe.csv": Bad(os.mkfifo, "is a device or a pipe, and no file; - reads CSV"),
 }
 
 

@@ -10,7 +10,7 @@ import mimetypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import Any
 
 from starlette.applications import Starlette
@@ -27,6 +27,7 @@ from preimage.app.jobs import GONE, Jobs
 from preimage.app.limits import Refused
 from preimage.app.uploads import Uploads
 from preimage.app.worker import TaskFailed
+from preimage.leftovers import begun, remove_leftovers
 
 PAGE = Path(__file__).parent / "page"
 KINDS = ("explore", "denoise", "compare", "gaps", "novelty")
@@ -36,11 +37,15 @@ mimetypes.add_type("text/javascript", ".js")
 
 @contextmanager
 def application(token: str, port: int, given: Path | None = None) -> Iterator[Guard]:
-    """The application behind its guard; its temporary folder and its workers are gone when the block ends."""
-    with TemporaryDirectory(prefix="preimage-app-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+    """The application behind its guard; its temporary folder and its workers are gone when the block ends.
+
+    What killed ones left is removed.
+    """
+    home = Path(gettempdir()) / "preimage-app"
+    remove_leftovers(home)
+    with begun(home) as folder:
         for part in ("uploads", "jobs"):
-            (folder / part).mkdir()
+            (folder / part).mkdir(mode=0o700)
         uploads, jobs = Uploads(folder / "uploads"), Jobs(folder / "jobs")
         try:
             key = None if given is None else uploads.adopt(given.resolve())

@@ -17,18 +17,20 @@ COMMANDS = {
     "demo": ("preimage.cli.demo", "Denoise handwritten digits by a few methods, with a report."),
     "app": ("preimage.app.command", "Explore, denoise and compare in the browser."),
     "denoise": ("preimage.cli.denoise", "Remove noise from rows, images, one image or one signal."),
-    "fit": ("preimage.cli.fit", "Kernel PCA of the rows of a file, kept in a model file."),
-    "transform": ("preimage.cli.transform", "Codes of rows by a model."),
-    "reconstruct": ("preimage.cli.reconstruct", "What a model's components keep of rows."),
-    "impute": ("preimage.cli.impute", "Fill the gaps of rows."),
-    "score": ("preimage.cli.score", "How far rows lie from a model's subspace."),
+    "fit": ("preimage.cli.fit", "Fit kernel PCA to the rows of a file, and save the model."),
+    "transform": ("preimage.cli.transform", "Compute the codes of rows."),
+    "reconstruct": ("preimage.cli.reconstruct", "Project rows on a model's components, and map them back."),
+    "impute": ("preimage.cli.impute", "Fill in missing values."),
+    "score": ("preimage.cli.score", "Score rows by their distance from a model's subspace."),
     "monitor": ("preimage.cli.monitor", "List alarms of a process, and the sensor that explains each."),
-    "export": ("preimage.cli.export", "A model as an ONNX file, which runs without Python."),
-    "inspect": ("preimage.cli.inspect", "What is in a model file."),
+    "export": ("preimage.cli.export", "Write a model as an ONNX file, which runs without Python."),
+    "inspect": ("preimage.cli.inspect", "Show what a model file holds."),
 }
 # Commands of other distributions, found through the entry points of this group, and how to get those we know of.
 GROUP = "preimage.commands"
-ELSEWHERE = {"reproduce": ("preimage[papers]", "The papers, reproduced: published beside measured, with verdicts.")}
+ELSEWHERE = {
+    "reproduce": ("preimage[papers]", "Reproduce the papers' tables: published beside measured, with verdicts.")
+}
 
 
 class _Lazy(click.Group):

@@ -126,7 +126,7 @@ def force_option(command: Callable) -> Callable:
 
 def shared_options(command: Callable) -> Callable:
     """``--force`` and ``--json``."""
-    return force_option(click.option("--json", "as_json", is_flag=True, help="Tell the result as JSON.")(command))
+    return force_option(click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command))
 
 
 def scheduler_option(command: Callable) -> Callable:
@@ -194,13 +194,17 @@ def seed_option(command: Callable) -> Callable:
 _TABLE_OPTIONS = (
     click.option("--columns", type=NAMES, help="Work on these columns of a table, and carry the others along."),
     click.option("--keep", type=NAMES, default=(), help="Carry these columns of a table along unchanged."),
-    click.option("--delimiter", type=DELIMITER, help="Between the cells of a text; recognised otherwise."),
-    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal sign of a text; recognised otherwise."),
-    click.option("--encoding", type=ENCODING, help="Of a text, such as cp1252; recognised if it is UTF-8 or UTF-16."),
+    click.option("--delimiter", type=DELIMITER, help="Delimiter of a text file; detected by default."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a text file; detected by default."),
     click.option(
-        "--header/--no-header", default=None, help="Whether the first line names columns; recognised otherwise."
+        "--encoding", type=ENCODING, help="Encoding of a text file, such as cp1252; UTF-8 and UTF-16 are detected."
     ),
-    click.option("--missing", type=NAMES, default=(), help="Marks of missing numbers, such as -999, beside NA, ?, …"),
+    click.option(
+        "--header/--no-header", default=None, help="Whether the first line names the columns; detected by default."
+    ),
+    click.option(
+        "--missing", type=NAMES, default=(), help="More marks of missing values, such as -999, besides NA, ?, …"
+    ),
 )
 
 

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 @click.command("denoise", cls=Command)
 @click.argument("input")
 @output_option(required=True)
-@click.option("--train", metavar="CLEAN", help="Clean examples like the rows of INPUT; else these teach themselves.")
+@click.option("--train", metavar="CLEAN", help="Clean examples to learn from; by default the rows of INPUT alone.")
 @click.option(
     "--noise",
     type=NOISE,
     default="auto",
     show_default=True,
-    help="Its σ in the units of the numbers, [0, 1] for pixels, or law:number.",
+    help="The noise: its σ in the units of the data ([0, 1] for pixels), or law:number.",
 )
 @click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
 @click.option(
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     help="Bring the columns of a table to one unit; auto does so unless rows are images or signals.",
 )
 @click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
-@click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA of so many components.")
+@click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA with this many components.")
 @click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this pre-image method.")
 @click.option(
     "--effort",
@@ -53,10 +53,14 @@ if TYPE_CHECKING:
     help="How much time to spend; quick is fast, best removes most noise.",
 )
 @click.option("--signal", is_flag=True, help="The columns of a table are channels of one signal, the rows its samples.")
-@click.option("--rate", type=click.FloatRange(0, min_open=True), help="Samples per second of a signal; sound has it.")
-@click.option("--mains", type=click.FloatRange(0, min_open=True), help="Remove hum of this frequency, 50 or 60, first.")
-@click.option("--baseline", is_flag=True, help="Remove the wandering baseline of a signal first.")
-@click.option("--report", metavar="PAGE", help="Write a page, .html, with before and after.")
+@click.option(
+    "--rate", type=click.FloatRange(0, min_open=True), help="Samples per second of a signal; sound files state it."
+)
+@click.option(
+    "--mains", type=click.FloatRange(0, min_open=True), help="First remove mains hum of this frequency, 50 or 60 Hz."
+)
+@click.option("--baseline", is_flag=True, help="First remove baseline wander.")
+@click.option("--report", metavar="PAGE", help="Write an HTML page that shows the data before and after.")
 @table_options
 @safe_csv_option
 @seed_option

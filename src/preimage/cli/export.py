@@ -13,7 +13,11 @@ from preimage.cli.common import Command, CommandResult, counted, output_option, 
 @click.argument("model")
 @output_option(required=True)
 @click.option("--method", default="transform", show_default=True, help="Such as denoise, score_samples or predict.")
-@click.option("--precision", type=click.Choice(["float32", "float64"]), help="Of the file; else that of the model.")
+@click.option(
+    "--precision",
+    type=click.Choice(["float32", "float64"]),
+    help="Precision of the file; by default that of the model.",
+)
 @shared_options
 def command(model: str, output: str, method: str, precision: str | None, force: bool, as_json: bool) -> CommandResult:
     """Write one method of the fitted model in the file MODEL as an ONNX file, which runs without Python.

@@ -63,7 +63,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> CommandResult:
-    """Kernel PCA of the rows of INPUT, kept in a model file for transform, reconstruct, impute and score."""
+    """Fit kernel PCA to the rows of INPUT, and save the model for transform, reconstruct, impute and score."""
     from preimage import KernelPCA
     from preimage.io import models
     from preimage.io.atomic import written

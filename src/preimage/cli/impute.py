@@ -42,7 +42,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> CommandResult:
-    """The rows of INPUT with their gaps filled; all other numbers stay as they are.
+    """Fill in the missing values of INPUT; all other numbers stay as they are.
 
     INPUT alone may have gaps everywhere: an Imputer learns from its rows. With a MODEL, a file that `fit` wrote, that
     model fills the gaps.

@@ -19,7 +19,7 @@ LONGEST = 1000  # characters of the first line
 @click.argument("model")
 @click.option("--json", "as_json", is_flag=True, help="Tell it as JSON.")
 def command(model: str, as_json: bool) -> None:
-    """What is in the file MODEL, from its header alone."""
+    """Show what the file MODEL holds, from its header alone."""
     import json
 
     from preimage.io.models import describe

@@ -23,11 +23,19 @@ LIMITS = ("cross", "kde", "split", "training")
 @click.option("--report", metavar="PAGE", help="Write an HTML page with charts, alarms and sensors.")
 @click.option("--alpha", type=float, default=0.01, show_default=True, help="Rate of false alarms.")
 @click.option("--kernel", type=KERNEL, help="linear or gaussian; by default the one that detects more planted faults.")
-@click.option("--components", type=COMPONENTS, help="How many; by default those that detect most.")
 @click.option(
-    "--limits", type=click.Choice(LIMITS), default="cross", show_default=True, help="Rows that set the limits."
+    "--components", type=COMPONENTS, help="Components to keep; by default the number that detects most planted faults."
 )
-@click.option("--lags", type=click.IntRange(0), default=0, show_default=True, help="Earlier rows beside each.")
+@click.option(
+    "--limits",
+    type=click.Choice(LIMITS),
+    default="cross",
+    show_default=True,
+    help="How the limits are set: on rows held out (cross, split, kde), or on the training rows.",
+)
+@click.option(
+    "--lags", type=click.IntRange(0), default=0, show_default=True, help="Earlier rows to put beside each row."
+)
 @click.option("--memory", type=MEMORY, help="For small, lasting faults.")
 @table_options
 @safe_csv_option

@@ -135,7 +135,13 @@ class _Names(_Typed):
     name = "name,…"
 
     def read(self, text: str) -> Any:
-        return tuple(name.strip() for name in next(csv.reader([text])))
+        try:
+            names = tuple(name.strip() for name in next(csv.reader([text])))
+        except csv.Error as error:
+            raise ValueError(f"{text!r} is no list of names: put a name with a line end into quotes.") from error
+        if not names:
+            raise ValueError(f"{text!r} holds no name.")
+        return names
 
 
 class _Delimiter(_Typed):

@@ -25,7 +25,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> CommandResult:
-    """What the components of the model in the file MODEL keep of the rows of INPUT, in the form of INPUT."""
+    """Project the rows of INPUT on the components of the model in the file MODEL, and map them back."""
     from preimage.cli.apply import opened_for, write_answers
 
     with opened_for("inverse_transform", model, input, reading, scheduler, codes=codes) as (fitted, data):

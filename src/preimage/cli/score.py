@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def command(
     model: str, input: str, output: str, reading: Reading, scheduler: str | None, force: bool, as_json: bool
 ) -> CommandResult:
-    """One number per row of INPUT: minus its squared distance to the subspace of the model in the file MODEL.
+    """Score every row of INPUT by minus its squared distance to the subspace of the model in the file MODEL.
 
-    The lower, the less a row is like those that the model was fitted on.
+    The lower the score, the less a row resembles those that the model was fitted on.
     """
     from preimage.cli.apply import opened_for, write_answers
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def command(
     model: str, input: str, output: str, reading: Reading, scheduler: str | None, force: bool, as_json: bool
 ) -> CommandResult:
-    """Codes of the rows of INPUT by the model in the file MODEL."""
+    """Compute the codes of the rows of INPUT by the model in the file MODEL."""
     from preimage.cli.apply import opened_for, write_answers
 
     with opened_for("transform", model, input, reading, scheduler) as (fitted, data):

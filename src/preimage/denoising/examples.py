@@ -1,7 +1,7 @@
-"""What a stage learns from: images with all that is known of their truth.
+"""Examples: the images that a stage learns from, and what is known of their truth.
 
 Both kinds hold a block of images that run through the stages, ``images``, and answer the two questions of a fit: the
-moments of features with the truth, and how far estimates are from it. With noisy examples the block is twice as long:
+moments of features with the truth, and the error of estimates. With noisy examples the block is twice as long:
 the images y, then the same images moved, y + hb, from whose difference derivatives are taken.
 """
 
@@ -31,10 +31,10 @@ class Examples(Protocol):
         """How many images there are."""
 
     def moment(self, features: Features, phi: np.ndarray, read: Reader, view: View, places: np.ndarray) -> np.ndarray:
-        """Σ φ xᵀ over places, or what has the same mean; ``phi`` are the features there."""
+        """Σ φ xᵀ over places, or an unbiased estimate of it; ``phi`` are the features there."""
 
     def risk(self, estimates: Images) -> np.ndarray:
-        """The squared error of a number of the estimates, a mean for every image."""
+        """The mean squared error of every image, or an unbiased estimate of it."""
 
     def part(self, chosen: np.ndarray) -> Examples:
         """Some of the images."""
@@ -46,7 +46,7 @@ class Examples(Protocol):
         """The means ȳ and x̄ of noisy rows and their truth, and the covariances C_yy and C_xy."""
 
     def points(self, maps: list[Images]) -> list[Images]:
-        """In place of the maps, the least noisy ones that there are, to take kernel PCA of."""
+        """The rows for kernel PCA: the truth where it is known, else the maps themselves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +89,8 @@ class Noisy:
 
         E[φ(y) xᵀ] = E[φ(y) yᵀ] − σ² E[∂φ/∂y],   E[∂φ/∂y] ≈ E[(φ(y + hb) − φ(y)) bᵀ]/h,   b = ±1
 
-    for features that depend on the noise through y alone; their derivative is taken along one probe b an image, through
-    all stages that y has been through. The error of an estimate is Stein's (:class:`preimage.statistics.risk.Sure`).
+    for features that depend on the noise through y alone; their derivative is taken along one probe b per image,
+    through all stages that y has passed. The error of an estimate is Stein's (:class:`preimage.statistics.risk.Sure`).
     """
 
     sigma: float
@@ -129,7 +129,7 @@ class Noisy:
         return np.flatnonzero(self.trusted) if n == self.trusted.size else np.arange(n)
 
     def covariances(self):
-        """C_xy = C_yy − σ²I without its negative part, which is chance."""
+        """C_xy = C_yy − σ²I without its negative part, which is due to chance."""
         y = self.images[: self.n].reshape(self.n, -1).astype(float)
         mean = y.mean(axis=0)
         inputs = (y - mean).T @ (y - mean) / self.n

@@ -1,4 +1,4 @@
-"""From examples to a stack: which images it learns from, which validate it, and what each level may use."""
+"""From examples to a stack: which images it learns from, which validate it, and what each level may cost."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from preimage.noise import NoiseLaw
 
 __all__ = ["BUDGETS", "Budget", "Learner", "Units"]
 
-ENOUGH, MOST_COPIES = 6000, 6  # corrupted images that a level learns from, and how many may be of the same
+ENOUGH, MOST_COPIES = 6000, 6  # corrupted images that a level learns from, and the most copies of one image
 VALIDATION, VALIDATION_POINTS = 300, 80_000  # images, and points in them, that are held out to choose settings
 FOLDS = 4
-PLACES_A_LANDMARK, FEW = 150, 300  # fewer noisy places say too little about its weight, where landmarks are not few
-CAREFUL = 0.95  # of the noise is the most that is taken away on the mean, because some rows speak for all
+PLACES_A_LANDMARK = 150  # noisy places that determine its weight
+FEW = 300  # landmarks, allowed however few the places
+CAREFUL = 0.95  # of the noise is the most that is removed in the mean: σ is that of a sample of the rows
 ENOUGH_FOR_HALVES = 8000  # points
 POSITION = 0.5  # weight of the coordinates of a place beside what is seen there
 
 
 @dataclass(frozen=True)
 class Units:
-    """Numbers of single precision around 0 and of size 1, whatever those of the data are."""
+    """Units in which all numbers of the data have mean 0 and standard deviation 1, in single precision."""
 
     offset: float
     scale: float
@@ -61,10 +62,10 @@ class Budget:
     n_landmarks : int
         Rows that a stage compares with.
     shares : tuple of floats
-        How many of them the second stages use, level by level, where examples are noisy: they determine fewer weights,
-        and what the first levels miss, those above find. There are as many as there may be levels.
+        The share of them that the second stage of each level uses where examples are noisy, which determine fewer
+        weights; higher levels find what the first ones miss. Their number is the most levels.
     places : int
-        At which a stage looks while it is fitted.
+        On which a stage is fitted.
     """
 
     n_landmarks: int
@@ -77,7 +78,7 @@ class Budget:
         return len(self.shares)
 
     def resized(self, n_landmarks: int | None, n_stages: int | None) -> Budget:
-        """The same with numbers of one's own: of fewer levels those of the last, of more the last again."""
+        """The budget with given numbers: fewer levels keep the last shares, more levels repeat the last one."""
         n_levels = n_stages or self.n_levels
         if n_landmarks is not None:
             return replace(self, n_landmarks=n_landmarks, shares=(1.0,) * n_levels)
@@ -85,7 +86,7 @@ class Budget:
         return replace(self, shares=(self.shares + more)[-n_levels:])
 
     def sizes(self, n_points: int | None = None) -> tuple[int, ...]:
-        """The landmarks of the second stages, for so many noisy points or for clean examples."""
+        """The landmarks of the second stages, for this many noisy points; without a number, for clean examples."""
         if n_points is None:
             return (self.n_landmarks,) * self.n_levels
         most = max(min(n_points, self.places) // PLACES_A_LANDMARK, FEW)
@@ -101,9 +102,9 @@ BUDGETS = {
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """What was chosen: the kernel, the budget, and whether images are looked at as wholes, in windows, or both.
+    """The settings: the kernel, the budget, and whether images are seen as wholes, in windows, or both.
 
-    ``anywhere`` holds for windows that do not know where they are, which images of any size may be cleaned by.
+    With ``anywhere`` windows do not know their place, so that images of any size can be cleaned.
     """
 
     kernel: Radial
@@ -113,7 +114,7 @@ class Learner:
     anywhere: bool = False
 
     def from_noisy(self, images: Images, sigma: float, rng: np.random.Generator, limits: Limits | None = None) -> Stack:
-        """A stack from images with Gaussian noise, cut off at limits; on the mean it takes no more away than that."""
+        """A stack from images with Gaussian noise, cut off at limits; in the mean it removes no more than the noise."""
         trusted = limits.trusted(images, sigma) if limits else np.ones(images.shape[:-1], dtype=bool)
         useful, trusted = images[_most(trusted)], trusted[_most(trusted)]
         if len(useful) < 2:
@@ -128,7 +129,7 @@ class Learner:
         fold = _folds(len(teaching), rng)
         settings = {
             "mending": Mending(limits, sigma) if limits else None,
-            "at_large": max(0.6, 8 * sigma - 1.7),  # the more noise, the more do surroundings at large say
+            "at_large": max(0.6, 8 * sigma - 1.7),  # the more noise, the more the wider surroundings help
             "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= useful[teaching, ..., 0].size <= self.budget.places,
         }
         sizes = self.budget.sizes(useful[teaching, ..., 0].size)
@@ -138,7 +139,7 @@ class Learner:
         return stack.sharing(min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
 
     def from_clean(self, images: Images, noise: Callable, rng: np.random.Generator) -> Stack:
-        """A stack from clean images; every level sees them with noise of its own."""
+        """A stack from clean images; every level sees them with new noise."""
         held_out, teaching = _split(images.shape, rng)
         copies = int(np.clip(round(ENOUGH / len(teaching)), 1, MOST_COPIES))
         truth, fold = np.concatenate([images[teaching]] * copies), np.tile(_folds(len(teaching), rng), copies)
@@ -151,7 +152,7 @@ class Learner:
         plan = Plan(
             Recipe(self.kernel, budget.n_landmarks, budget.places) if self.wholes else None,
             recipes if self.windows else (),
-            1 if settings.get("mending") else budget.n_levels,  # validation without what was cut off misleads the rest
+            1 if settings.get("mending") else budget.n_levels,  # validation without values cut off misleads others
             0.0 if self.anywhere else POSITION,
             **settings,
         )

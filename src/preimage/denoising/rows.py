@@ -28,7 +28,7 @@ NO_NOISE = 1e-6  # the same: nothing is removed below
 
 @dataclass(frozen=True, eq=False)
 class LearnedRows:
-    """What cleans rows, their noise, the mean squared error that remains, and the units the stack works in."""
+    """A fitted denoiser of rows: its stack, the noise, the mean squared error that remains, and the stack's units."""
 
     stack: DenoisedTable | SimilarRows | Stack
     noise: Any
@@ -50,7 +50,7 @@ def learned_table(rows: Images, asked: Asked, kernel: Radial, budget: Budget, rn
 def learned_images(
     images: Images, asked: Asked, kernel: Radial, budget: Budget, rng: np.random.Generator
 ) -> LearnedRows:
-    """From images or signals as wholes and in windows; from a few in windows of pieces of them; from rows as wholes."""
+    """From images or signals, seen as wholes and in windows; a few large ones are cut, and seen in windows alone."""
     windows = asked.geometry is not None
     wholes = not windows or len(images) >= FEWEST_IMAGES
     if not wholes:

@@ -1,4 +1,4 @@
-"""Values cut off at the ends of their range, as picture files do: there the noise is not what it is elsewhere.
+"""Values cut off at the ends of their range, as in picture files: there the noise has another law than elsewhere.
 
 Stein's identity holds for a point whatever the rest of the image decides, so that points may be left out by what is
 around them, but not by their own noisy value.
@@ -32,7 +32,7 @@ class Limits:
 
     @classmethod
     def of(cls, images: Images) -> Limits:
-        """An end of the range is a limit where so many values lie exactly on it."""
+        """An end of the range is a limit where more than ``SHARE`` of the values lie exactly on it."""
         low, high = float(images.min()), float(images.max())
         if low == high:
             return cls(-np.inf, np.inf)
@@ -52,7 +52,7 @@ class Limits:
         return (rows.min(axis=1) > self.low) & (rows.max(axis=1) < self.high)
 
     def trusted(self, images: Images, sigma: float) -> np.ndarray:
-        """Points whose surroundings, patch of their own left out, stay clear of the limits; one value a point."""
+        """Points whose surroundings, without their own patch, stay clear of the limits; one value per point."""
         ring = self._ring(images)
         return (ring > self.low + MARGIN * sigma) & (ring < self.high - MARGIN * sigma)
 
@@ -70,7 +70,7 @@ class Limits:
 class Mending:
     """At points that cannot be trusted, what the mean of their surroundings was before values were cut off.
 
-    A mean m of values min(max(x + σε, low), high) is taken for that of ever so many of them, and solved for x.
+    A mean m of values min(max(x + σε, low), high) is taken for their expectation, and solved for x.
     """
 
     limits: Limits

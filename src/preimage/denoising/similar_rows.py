@@ -1,4 +1,4 @@
-"""Many small pictures whose values were cut off: each is answered together with the pictures most like it.
+"""Many small pictures whose values were cut off: each is denoised together with the pictures most like it.
 
 Kernel stages learn by Stein's identity, which needs Gaussian noise. Groups need no more than its mean and variance, and
 those of values that were cut off are known (:mod:`preimage.denoising.noise_curve`).
@@ -22,13 +22,13 @@ __all__ = ["SimilarRows", "censored_level"]
 FIRST, SECOND = 16, 60  # rows in a group of the first and of the second step
 EXTRA = 0.05
 VALIDATION = 300  # rows on which the risk is estimated
-BETWEEN = 0.3, 0.7  # shares of values at a limit, between which a column tells its spread best
+BETWEEN = 0.3, 0.7  # shares of values at a limit, between which a column determines its spread best
 LOWEST = 0.1  # quantile of the spreads of columns that is taken for noise alone
 
 
 @dataclass(frozen=True, eq=False)
 class SimilarRows:
-    """Noisy rows of one kind, and what the first step makes of them.
+    """Noisy rows, and the first step's estimates of them.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class SimilarRows:
     curve : NoiseCurve
         The law of the noise.
     risk : float
-        The mean squared error of a number, as it is for the answers with noise of this law added.
+        The mean squared error of a number, measured on the answers with noise of this law added.
     """
 
     noisy: np.ndarray
@@ -65,7 +65,7 @@ class SimilarRows:
         return self.curve.undone(self._means(rows)).astype(np.float32).reshape(images.shape)
 
     def _means(self, rows: np.ndarray) -> np.ndarray:
-        """What the mean of noisy values is for the truth of every row."""
+        """The mean of the noisy values that belongs to the truth of every row."""
         pilot = self._first(rows)
         found = np.empty_like(rows)
         for block in self._blocks(rows, SECOND):
@@ -90,7 +90,7 @@ class SimilarRows:
         return self.curve.variance(means).sum(axis=2).astype(np.float32)
 
     def _nearest(self, these: np.ndarray, those: np.ndarray, own: np.ndarray, k: int) -> np.ndarray:
-        """The numbers of the k − 1 rows nearest to each of these; a row that is the same is not near but itself."""
+        """The numbers of the k − 1 rows nearest to each of these, the same row left out."""
         k = min(k, len(those) - 1)
         gaps = np.einsum("ij,ij->i", those, those) - 2 * (these @ those.T)
         same = np.einsum("ij,ij->i", own, own)[:, None] + np.einsum("ij,ij->i", self.noisy, self.noisy)
@@ -102,7 +102,7 @@ class SimilarRows:
 
 
 def censored_level(rows: np.ndarray, limits: Limits) -> float | None:
-    """σ from columns that are cut off at a limit about half of the time; None where there are none.
+    """σ from columns of which about half of the values are cut off at a limit; None where there are none.
 
     A share of values Φ(−t) at the limit and the mean of what lies beyond, σ(tΦ(t) + φ(t)), give t and σ (Tobin 1958). A
     column whose truth is always the same has the σ of the noise alone, and others have more.

@@ -1,9 +1,8 @@
-"""Stages on top of each other: each level sees what the levels below made of the noisy images.
+"""Stages on top of each other: each level sees the noisy images and the estimate of the level below.
 
-A level looks twice. Its first stage sees images whole: it knows what they are pictures of, and not much of their
-details; it is fitted in folds, so that what it says of the images at hand is no better than of new ones. Its second
-stage sees the surroundings of every point: in the noisy image, in the first stage's answer and in the estimate of the
-level below.
+A level has two stages. The first sees images whole: it knows what they show, and little of their details. It is fitted
+in folds, so that its answers for the training images are no better than those for new ones. The second sees the
+surroundings of every point: in the noisy image, in the first stage's answer and in the estimate of the level below.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ __all__ = ["Level", "Plan", "Stack"]
 NOISY, NOISY_FIRST = Lens(1.0, 1.0), Lens(1.0, 1.1)
 WHOLE, BELOW = Lens(0.8, 1.8), Lens(3.0, 1.2)
 BLURRED_WIDTH = 0.8
-HALVES = 2  # each with a stage that answers for the other
+HALVES = 2  # each answered by the stage fitted on the other
 WORTH = 0.998  # a level must bring the risk to less than this of what it was
 
 
 @dataclass(frozen=True)
 class Blurred:
-    """Images out of focus: what their surroundings at large look like, where there are no wholes to learn from."""
+    """Images out of focus: the wider surroundings of a point, where there are too few images to learn from wholes."""
 
     widths: tuple[float, ...] = (2.0, 4.0, 8.0)
 
@@ -75,7 +74,7 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Levels, from the first to the last; none at all leave images as they are.
+    """Levels, from the first to the last; an empty stack leaves images as they are.
 
     Attributes
     ----------
@@ -84,7 +83,7 @@ class Stack:
     risk : float
         The mean squared error of a number, estimated on the validation images.
     share : float
-        How much of the change that the levels propose is made.
+        The share of the levels' change that is made.
     """
 
     levels: tuple[Level, ...] = ()
@@ -116,16 +115,16 @@ class Plan:
     local : tuple of Recipe
         For the second stages, level by level; none leaves them out.
     n_levels : int
-        At most so many; a level that does not lower the risk ends the stack.
+        The most levels; one that does not lower the risk ends the stack.
     position : float
         Weight of the coordinates of a place.
     mending : Mending, optional
-        What is done about points where values were cut off.
+        Repairs points whose values were cut off.
     at_large : float
-        Weight of what images look like out of focus, where there are no wholes to learn from.
+        Weight of the images out of focus, where there are too few images to learn from wholes.
     in_halves : bool
-        Whether the second stages are fitted for each half of the images, and show the levels above what that of the
-        other half makes of them. Where places are few, what a stage makes of its own is too good.
+        Whether a second stage is fitted on each half of the images, and each half is shown to the levels above by the
+        stage of the other. Where places are few, a stage overfits its own images.
     """
 
     whole: Recipe | None
@@ -173,7 +172,7 @@ class Plan:
         return Level(whole, local, risk, self.mending)
 
     def _finished(self, stack: Stack, whole: Sight, taught: _Taught, validated: _Taught, rng) -> Stack:
-        """The stack with the last recipe for its last level, which a stack that ends early has not come to."""
+        """The stack with its last level fitted by the last recipe, which a stack that ends early has not reached."""
         if not self.local or self.local[len(stack.levels) - 1].n_landmarks == self.local[-1].n_landmarks:
             return stack
         level = self._level(-1, whole, taught, validated, rng)
@@ -200,7 +199,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class _Taught:
-    """Examples, the fold of each of their images, what a stack makes of them, and the maps that a level sees."""
+    """Examples, the fold of each image, the estimate of a stack, and the maps that a level sees."""
 
     examples: Any = None
     fold: Any = None
@@ -208,7 +207,7 @@ class _Taught:
     maps: Any = None
 
     def under(self, stack: Stack, examples: Examples, fold: np.ndarray) -> _Taught:
-        """What the whole stack makes of the examples; of the same ones as before it is one level more."""
+        """The estimate of the whole stack; for the same examples as before only the last level is new."""
         if examples is self.examples:
             return replace(self, below=stack.levels[-1].after(self.maps, self.fold))
         fold = np.tile(fold, len(examples.images) // examples.n)

@@ -1,4 +1,4 @@
-"""Stages: from what is seen at a place to the truth there, by a ridge read-out of kernel features."""
+"""Stages: a ridge regression on kernel features, from what is seen at a place to the truth there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Stage:
         return self.view.assemble(self.answers(maps, self.weights), maps[0].shape)
 
     def answers(self, maps: list[Images], weights: np.ndarray) -> np.ndarray:
-        """What the weights make of every place; some stand side by side while the ridge is chosen."""
+        """The answers of the weights at every place; those of several ridges stand side by side while one is chosen."""
         n, read = self.view.places(maps[0].shape), self.view.reader(maps)
         found = np.empty((n, weights.shape[1]), dtype=maps[0].dtype)
 
@@ -48,7 +48,7 @@ class Stage:
 class Crossed:
     """Stages that were each fitted without one fold of the images: on new images, their mean.
 
-    What a stage says of an image that it was fitted on is too good, and a later stage would trust it too much.
+    A stage overfits the images that it was fitted on, and a later stage would trust its answers there too much.
     """
 
     stages: tuple[Stage, ...]
@@ -74,8 +74,7 @@ class Recipe:
     kernel : Radial
         Without a length scale it takes one from what is seen.
     n_landmarks, n_places : int
-        How many rows the kernel compares with, and how many places are looked at; fewer of the first where there are
-        few of the second.
+        The landmarks of the kernel, and the places used for the fit; fewer landmarks where there are few places.
     """
 
     kernel: Radial
@@ -90,7 +89,7 @@ class Recipe:
         return Stage(stage.view, stage.features, paths[best]), float(risks[best])
 
     def crossed(self, view, maps, examples: Examples, fold: np.ndarray, rng) -> Crossed:
-        """One stage a fold, fitted on the others, with the ridge of least risk on the folds left out."""
+        """One stage per fold, fitted on the other folds, with the ridge of least risk on the folds left out."""
         seeds = rng.integers(2**63, size=int(fold.max()) + 1)
         folds = [(fold == number, np.random.default_rng(seed)) for number, seed in enumerate(seeds)]
         spread = threads.parallel_map if isinstance(view, Whole) else map  # windows keep all cores busy themselves
@@ -116,7 +115,7 @@ class Recipe:
 
     def _features(self, rows: np.ndarray, rng) -> Features:
         m = max(1, min(self.n_landmarks, len(rows) // 3))
-        busy = rows.std(axis=1) + 1e-12  # landmarks where something is to be seen, and some elsewhere
+        busy = rows.std(axis=1) + 1e-12  # more landmarks where there is structure
         chance = busy + 0.25 * busy.mean()
         return Features.choose(self.kernel, rows, rng.choice(len(rows), m, replace=False, p=chance / chance.sum()))
 

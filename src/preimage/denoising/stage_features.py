@@ -1,4 +1,4 @@
-"""What a stage makes of the rows it sees: kernel values with landmarks, the row itself, and 1."""
+"""The features of a stage: kernel values with landmarks, the row itself, and 1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from preimage.kernels.scales import resolve
 
 __all__ = ["Features"]
 
-KEPT = 0.99  # of the variance of what is seen; the rest of the directions is not looked at by the kernel
+KEPT = 0.99  # of the variance; the kernel leaves out the other directions
 SPREAD = 0.3  # ℓ² of the kernel as a share of the total variance of what is seen
 
 
@@ -22,8 +22,8 @@ SPREAD = 0.3  # ℓ² of the kernel as a share of the total variance of what is 
 class Features:
     """φ(x) = [k(u, z₁) … k(u, z_m), x − x̄, 1] with the principal coordinates u = Bᵀ(x − x̄).
 
-    The linear part lets the kernel spend itself on what is not linear. Few coordinates carry nearly all of what windows
-    show, and they are what a kernel value costs.
+    The linear part leaves the kernel what is not linear. The cost of a kernel value grows with the coordinates, and a
+    few of them hold nearly all of the variance of windows.
     """
 
     kernel: Any

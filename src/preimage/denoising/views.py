@@ -2,7 +2,7 @@
 
 Images are arrays of shape (rows, grid…, channels), the grid of one axis (signals) or two. A stage sees several *maps*
 of the same images at once: the noisy one, and what earlier stages made of it. A view cuts what it sees into rows of
-numbers, one a *place*: all of an image (:class:`Whole`), or the surroundings of each of its points (:class:`Windows`).
+numbers, one per *place*: an image (:class:`Whole`), or the surroundings of each of its points (:class:`Windows`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class View(Protocol):
         """How many places there are in images of this shape."""
 
     def reader(self, maps: list[Images]) -> Reader:
-        """A function from the numbers of places to what is seen there, one row a place."""
+        """A function from the numbers of places to what is seen there, one row per place."""
 
     def answers(self, images: Images) -> Reader:
         """A function from the numbers of places to what a perfect stage would answer there."""
@@ -45,12 +45,12 @@ class View(Protocol):
 
 @dataclass(frozen=True)
 class Whole:
-    """One place an image: all of its points, of the maps that have a weight.
+    """One place per image: all points of the maps that have a weight.
 
     Parameters
     ----------
     weights : tuple of floats
-        One a map; a map of weight 0 is not looked at.
+        One per map; a map of weight 0 is left out.
     with_values : bool
         Whether the numbers themselves are seen beside their codes.
     """
@@ -77,7 +77,7 @@ class Whole:
 class Coded:
     """Images as wholes, seen through their kernel PCA codes β(x).
 
-    The codes gather what many points say together, and forget the directions in which there is little but noise.
+    The codes combine many points, and leave out the directions that hold little but noise.
     """
 
     whole: Whole
@@ -111,8 +111,8 @@ class Coded:
 class Lens:
     """How a window is seen: weight · exp(−r²/2 width²) at distance r from its middle, up to the radius.
 
-    Widths are in points of an image. Along a signal a window has as many points as its weights spread over in the
-    plane, 2π width² = √(2π) width′.
+    Widths are in points of an image. Along a signal the weights sum to what they sum to in the plane,
+    √(2π) width′ = 2π width², so that a window holds as many points.
     """
 
     weight: float
@@ -134,7 +134,7 @@ class Windows:
     Parameters
     ----------
     lenses : tuple of Lens
-        One a map.
+        One per map.
     position : float
         Weight of the place's coordinates, which run from −1 to 1; 0 for images of any size.
     """

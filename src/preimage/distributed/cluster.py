@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import is_dataclass
 from typing import Any
 
+import cloudpickle
 import dask
 from dask.callbacks import Callback
 from dask.sizeof import sizeof
@@ -58,11 +59,15 @@ def connected(address: str | None) -> Iterator[None]:
         yield
 
 
-def check_workers() -> None:
-    """Refuse a cluster that has no workers, or some without this library: Dask would wait for them forever."""
+def check_workers(kernel: Any) -> None:
+    """Refuse a cluster that has no workers, or some without this library: Dask would wait for them forever.
+
+    A kernel that cannot be sent to them is refused, too.
+    """
     client = active_client()
     if client is None:
         return
+    _check_sendable(kernel)
     with _translated():
         if not client.nthreads():
             raise ClusterError(
@@ -74,6 +79,16 @@ def check_workers() -> None:
         raise ClusterError(
             f"the worker {lacking[0]} cannot import preimage: install the library, in this version, on every worker."
         )
+
+
+def _check_sendable(kernel: Any) -> None:
+    try:
+        cloudpickle.dumps(kernel)
+    except Exception as error:  # whatever a class of the user raises
+        raise ClusterError(
+            f"the kernel {type(kernel).__name__} cannot be sent to the Dask workers: pickle refuses it ({error}); "
+            "keep locks, open files and the like out of it."
+        ) from error
 
 
 def once(thing: Any) -> Any:

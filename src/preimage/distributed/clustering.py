@@ -75,7 +75,7 @@ def fit_kernel_kmeans(estimator, X: RowsLike, y=None, sample_weight=None) -> Non
     weights = sample_weights(sample_weight, rows.shape[0])
     if not weights.all():
         raise ValueError("rows of weight 0 have no part in the clustering: leave them out of the Dask array.")
-    cluster.check_workers()
+    cluster.check_workers(estimator.kernel)
     estimator.n_features_in_ = rows.shape[1]
     vars(estimator).pop("feature_names_in_", None)
     estimator._check(rows, weights)

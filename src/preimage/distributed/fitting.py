@@ -67,7 +67,7 @@ def fit_kernel_pca(settings: Settings, X: Any, rng: Generator) -> Decomposition:
     rows = ChunkedRows.of(X)
     if rows.shape[0] < 2:
         raise ValueError(f"kernel PCA needs at least 2 rows, and the Dask array has {rows.shape[0]}.")
-    cluster.check_workers()
+    cluster.check_workers(settings.kernel)
     if settings.approximation is None:
         return _fit_exact(settings, rows, rng)
     feature_map = prepare_features(settings, rows, rng, scaled_by=examples(settings.kernel, rows))

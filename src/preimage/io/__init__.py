@@ -91,7 +91,7 @@ def read(path: str | os.PathLike[str], reading: Reading | None = None) -> Data:
     if os.fspath(path) == STANDARD:
         return delimited.read_standard_input(reading)
     path = Path(path)
-    check_path(path)
+    check_path(path, f"; {STANDARD} reads CSV from standard input")
     name = "images" if path.is_dir() else _format(path)
     if name not in TABLES and not reading.is_plain:
         raise DataFileError(f"{path} is no table: columns, delimiters and the like cannot be named for it.")

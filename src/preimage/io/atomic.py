@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from unicodedata import category
 
-from preimage.io.leftovers import begun, remove_leftovers
+from preimage.leftovers import begun, remove_leftovers
 
 __all__ = ["followed", "printable", "written"]
 
@@ -19,7 +19,7 @@ def written(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator
     """A place beside ``path`` to write to, which takes its name once the block has ended well.
 
     Whatever ends the block otherwise, Ctrl-C included, leaves the folder as it was; what a killed process left there is
-    removed (:mod:`preimage.io.leftovers`). A symbolic link is followed: the
+    removed (:mod:`preimage.leftovers`). A symbolic link is followed: the
     file it names is replaced, and the link stays. Devices and pipes are refused.
 
     Parameters

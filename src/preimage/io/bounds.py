@@ -11,7 +11,7 @@ bound          refuses
 ``DEPTH``      deeper nesting of JSON.
 ``LINE``       longer lines of text.
 ``REREAD``     reading a file more often than this, as loops in its directory make a reader do.
-``SECONDS``    parsing for longer, and longer than ``SLOWEST`` bytes a second take.
+``SECONDS``    parsing for longer, and longer than ``SLOWEST`` bytes per second take.
 =============  ====================================================================================================
 """
 
@@ -107,14 +107,14 @@ def refuse_claim(name: str, unfolded: float, size: int, ratio: float = RATIO) ->
         )
 
 
-def check_path(path: Path) -> None:
-    """Refuse what is neither a file nor a folder, or may not be read."""
+def check_path(path: Path, hint: str = "") -> None:
+    """Refuse what is neither a file nor a folder, or may not be read; the hint follows where it is neither."""
     if not path.exists():
         raise DataFileError(f"{path} does not exist.")
     if not os.access(path, os.R_OK):
         raise DataFileError(f"{path} may not be read: you have no permission to.")
     if not path.is_dir() and not path.is_file():
-        raise DataFileError(f"{path} is a device or a pipe, and no file; - reads CSV from standard input.")
+        raise DataFileError(f"{path} is a device or a pipe, and no file{hint}.")
 
 
 def parsed(text: str | bytes, **options: Any) -> Any:

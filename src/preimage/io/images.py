@@ -15,8 +15,8 @@ from preimage.io import pixels
 from preimage.io.atomic import followed
 from preimage.io.base import Data, Form, Pixels, Reading, note
 from preimage.io.chunks import rows_at_once
-from preimage.io.leftovers import begun, remove_leftovers
 from preimage.io.pixels import LEVELS, TIFF, DecodedImage
+from preimage.leftovers import begun, remove_leftovers
 
 ENDINGS = {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"}
 SHALLOW = {".jpg", ".jpeg", ".bmp"}  # formats of 8 bits

@@ -55,7 +55,8 @@ def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.rand
         found = in_tiles(lambda part: replace(coarse, image=part).answered(effort, rng), inside)
         noise = GaussianNoise(coarse.sigma * units.scale)
     else:
-        found = in_tiles(lambda part: NoisyPicture(part, within).answered(effort, rng), inside)
+        plan = NoisyPicture(inside, within).plan(effort)
+        found = in_tiles(lambda part: NoisyPicture(part, within).answered(plan, rng), inside)
         noise = curve.law
     square = units.scale**2
     candidates = {name: risk * square for name, risk in found.candidates.items()}

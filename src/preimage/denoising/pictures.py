@@ -33,6 +33,7 @@ LEAST = 0.1  # of the slope is the least risk, as it is for white noise alone
 BLUR = 1.5  # width of the mean that stands in for an estimate before there is one
 FINE, MIDDLE = 0.07, 0.15  # noise beside the range of the picture up to which patches are small, and medium
 PAPER, CONTRAST = 0.8, 1.75  # share of a drawing within 2σ of its median, and the spread of all its values in σ
+ENOUGH = 1024  # points along a side of the middle of a picture that tells how it is answered
 WIDE = 61  # corners along a window in drawings, where letters repeat far away
 
 
@@ -65,9 +66,14 @@ class NoisyPicture:
     image: np.ndarray
     curve: NoiseCurve
 
-    def answered(self, effort: str, rng: np.random.Generator) -> Answered:
+    def plan(self, effort: str) -> Plan:
+        """What the middle of the picture calls for, the same for all tiles."""
+        middle = tuple(slice((n - min(n, ENOUGH)) // 2, (n + min(n, ENOUGH)) // 2) for n in self.image.shape[:-1])
+        seen = replace(self, image=self.image[middle])
+        return Plan(effort, seen._level, seen._is_drawn, self.curve.doubt)
+
+    def answered(self, plan: Plan, rng: np.random.Generator) -> Answered:
         """The estimate by patches, with its risk."""
-        plan = Plan(effort, self._level, self._is_drawn, self.curve.doubt)
         found = combined(self._inside(self.image), self._variances, plan, rng)
         return Answered(self._outside(found.image), found.risk, found.candidates)
 

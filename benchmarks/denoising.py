@@ -58,9 +58,19 @@ KEPT = {  # tables that README and docs show, by part and unit
     ("protocols", "seconds"): "protocol seconds",
     ("photographs", "dB"): "photographs",
     ("photographs", "seconds"): "photograph seconds",
+    ("set12", "dB"): "set12",
+    ("set12", "seconds"): "set12 seconds",
+    ("set12", "risk"): "set12 risk",
+    ("levels", "ratio"): "levels",
+    ("files", "dB"): "files",
+    ("files", "risk"): "file risks",
+    ("cost", "seconds"): "cost",
+    ("cost", "MB"): "memory",
     ("signals", "dB"): "signals",
     ("table", "dB"): "table",
 }
+BY_METHOD = ("protocols", "set12", "levels")  # parts with a row per method, not per case
+ALL_PICTURES = 12  # of Set12
 
 
 class Figures:
@@ -81,7 +91,7 @@ class Figures:
         if not self.options.markdown:
             times = "" if fit is None else f"   fit {fit:7.1f} s"
             times += "" if apply is None else f"   apply {apply:7.2f} s"
-            times += "".join(f"   {name} {other:.3g}" for name, other in others.items())
+            times += "".join(f"   {name} {_number(others, name)}" for name in others)
             print(f"{case:26}{method:30}" + ("      –" if value is None else f"{value:7.2f} dB") + times, flush=True)
         if self.options.json:
             with open(self.options.json, "w") as file:
@@ -295,10 +305,10 @@ TABLE_METHODS = {
 
 
 def show(part, figures, options):
-    """The figures of a part as a table of dB and one of seconds: methods as rows for protocols, else as columns."""
-    cases = list(dict.fromkeys(case for row in figures.values() for case in row))
+    """The figures of a part, a table of each kind; what ``--record`` asks for is kept."""
     if part == "set12":
-        figures, cases = means(figures)
+        figures = means(figures)
+    cases = list(dict.fromkeys(case for row in figures.values() for case in row))
     others = dict.fromkeys(name for row in figures.values() for cell in row.values() for name in cell)
     texts = [
         (name, lambda cell, name=name: _number(cell, name)) for name in others if name not in ("dB", "fit", "apply")
@@ -306,7 +316,7 @@ def show(part, figures, options):
     for what, text in [("dB", _decibels), ("seconds", _seconds), *texts]:
         cells = {method: {case: text(row.get(case)) for case in cases} for method, row in figures.items()}
         cells = {method: row for method, row in cells.items() if any(row.values())}
-        if part != "protocols":
+        if part not in BY_METHOD:
             cells = {case: {method: row[case] for method, row in cells.items()} for case in cases}
         _print_table(f"{part}, {what}", cells, options.markdown)
         if options.record and (part, what) in KEPT:
@@ -318,25 +328,30 @@ def means(figures):
     """Figures of single pictures, cases "σ = 15, 01", as means over the pictures of a case, and the range of ratios."""
     found = {}
     for method, row in figures.items():
+        cells = {}
         for case, cell in row.items():
-            found.setdefault(method, {}).setdefault(case.split(",")[0], []).append(cell)
-    for row in found.values():
-        for case, cells in row.items():
-            ratios = [cell["risk"] for cell in cells if "risk" in cell]
-            row[case] = {name: float(np.mean([cell[name] for cell in cells])) for name in ("dB", "apply")} | {
-                "fit": None, "pictures": len(cells), "least risk": min(ratios), "largest risk": max(ratios)
-            }  # fmt: skip
-    return found, sorted({case for row in found.values() for case in row})
+            cells.setdefault(case.split(",")[0], []).append(cell)
+        fewest = min(map(len, cells.values()))
+        label = method if fewest == ALL_PICTURES else f"{method}, {fewest} pictures"
+        found[label] = {case: _mean(cells[case]) for case in sorted(cells)}
+    return found
+
+
+def _mean(cells):
+    ratios = [cell["risk"] for cell in cells if "risk" in cell]
+    mean = {name: float(np.mean([cell[name] for cell in cells])) for name in ("dB", "apply")}
+    return mean | {"fit": None} | ({"risk": f"{min(ratios):.2f} to {max(ratios):.2f}"} if ratios else {})
 
 
 def _number(cell, name):
-    return "" if cell is None or name not in cell else f"{cell[name]:.3g}"
+    value = "" if cell is None else cell.get(name, "")
+    return value if isinstance(value, str) else f"{value:.3g}"
 
 
 def _decibels(cell):
     return (
         ""
-        if cell is None or "MB" in cell or "sigma" in cell
+        if cell is None or "MB" in cell or "ratio" in cell
         else "–"
         if cell["dB"] is None
         else f"{cell['dB']:.2f}".replace("-", "−")

@@ -101,8 +101,7 @@ def levels(figures):
                     noisy = form(clean + sigma / 255 * np.random.default_rng(0).standard_normal(clean.shape))
                     curve = estimated_noise(noisy[..., None])
                     ratios.append(float(np.sqrt(curve.before(float(clean.mean())))) * 255 / sigma)
-                ends = {"least": min(ratios), "largest": max(ratios)}
-                figures.add(method, f"σ = {sigma}", None, sigma=float(np.mean(ratios)), **ends)
+                figures.add(method, f"σ = {sigma}", None, ratio=f"{min(ratios):.2f} to {max(ratios):.2f}")
 
 
 def files(figures):

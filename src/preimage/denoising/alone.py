@@ -10,7 +10,7 @@ from preimage.denoising.chroma import CoarseColours
 from preimage.denoising.impulses import filled, filling_risk, impulses_in
 from preimage.denoising.jpeg import LUMINANCE, sigma_before_jpeg
 from preimage.denoising.learning import Units
-from preimage.denoising.levels import at_lags, measured_noise
+from preimage.denoising.levels import DOUBT, at_lags, measured_noise
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.pictures import Answered, NoisyPicture, in_tiles
 from preimage.denoising.saturation import Limits
@@ -44,9 +44,9 @@ def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np
 
 def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
     if law is None and (impulses := impulses_in(image)):
-        missing, noise = impulses
-        found = _one_kind(filled(image, missing), law, effort, rng)
-        return replace(found, noise=noise, risk=found.risk + filling_risk(image, missing, rng))
+        found = _one_kind(filled(image, impulses.missing), law, effort, rng)
+        left = filling_risk(image, impulses.missing, rng) if impulses.left is None else impulses.left
+        return replace(found, noise=impulses.law, risk=found.risk + left)
     units, curve = Units.of(image), _given(image, law) if law else estimated_noise(image)
     if np.ptp(image) == 0 or not curve.floor + curve.slope + curve.bend > NO_NOISE * units.scale**2:
         return Answered(image.copy(), 0.0, {}, curve.law)
@@ -55,7 +55,8 @@ def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.rand
         found = in_tiles(lambda part: replace(coarse, image=part).answered(effort, rng), inside)
         noise = GaussianNoise(coarse.sigma * units.scale)
     else:
-        found = in_tiles(lambda part: NoisyPicture(part, within).answered(effort, rng), inside)
+        plan = NoisyPicture(inside, within).plan(effort)
+        found = in_tiles(lambda part: NoisyPicture(part, within).answered(plan, rng), inside)
         noise = curve.law
     square = units.scale**2
     candidates = {name: risk * square for name, risk in found.candidates.items()}
@@ -69,7 +70,7 @@ def estimated_noise(image: np.ndarray) -> NoiseCurve:
         size = " × ".join(map(str, image.shape[:-1]))
         warn(f"the noise of an image of {size} points cannot be estimated: give it.", NoiseLevelWarning)
         return NoiseCurve(0.0, 0.0)
-    curve = measured_noise(image, Limits.of(image[None]))
+    curve = replace(measured_noise(image, Limits.of(image[None])), doubt=DOUBT)
     if stored is None and not curve.limits:  # much of a drawing or text lies on a limit, and its strokes look the same
         _warn_of_shared(image.mean(axis=-1), float(np.sqrt(curve.before(float(image.mean())))))
     if stored is None or curve.slope or curve.bend:

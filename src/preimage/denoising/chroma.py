@@ -15,8 +15,8 @@ from scipy.ndimage import zoom
 
 from preimage import progress
 from preimage.denoising.jpeg import LUMINANCE, has_whole_colours
-from preimage.denoising.levels import at_lags, measured_noise
-from preimage.denoising.pictures import Answered, combined
+from preimage.denoising.levels import DOUBT, at_lags, measured_noise
+from preimage.denoising.pictures import Answered, Plan, combined
 from preimage.denoising.saturation import Limits
 
 __all__ = ["CoarseColours"]
@@ -92,7 +92,8 @@ class CoarseColours:
         offset = channels.mean(axis=(0, 1))
         variances = np.maximum(variances, (LEAST * np.ptp(channels, axis=(0, 1))) ** 2 + 1e-12)
         level = float(np.sqrt(variances[0])) / max(float(np.ptp(channels[..., 0])), 1e-12)
-        found = combined((channels - offset).astype(np.float32), lambda estimate: variances, effort, level, rng)
+        noisy, plan = (channels - offset).astype(np.float32), Plan(effort, level, doubt=DOUBT)
+        found = combined(noisy, lambda estimate: variances, plan, rng)
         return Answered(found.image + offset, found.risk, found.candidates)
 
     @cached_property

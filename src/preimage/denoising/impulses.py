@@ -10,7 +10,7 @@ import numpy as np
 from preimage.gram import tiles
 from preimage.noise import NoiseLaw, RandomImpulses, SaltAndPepper
 
-__all__ = ["filled", "filling_risk", "impulses_in"]
+__all__ = ["Impulses", "filled", "filling_risk", "impulses_in"]
 
 FEWEST, MOST = 0.003, 0.6  # shares of lost values from which, and up to which, they are taken for lost
 OUTLYING = 4.0  # how far from their neighbours they are, in standard deviations of the others
@@ -23,23 +23,72 @@ APART, LEAST_APART = 8.0, 0.1  # how far random impulses are apart, beside all v
 ANYWHERE = 0.6  # the same of random impulses, which are found as often in the dark as in the bright
 OPPOSITE = 0.35  # the least share of random impulses in the half of the range opposite to their neighbours: half of all
 EVEN = 0.3  # the least share of these in either half of that half
-ROUNDS = 2
+ROUNDS = 3
+STEADY, FINEST = 0.5, 1e-3  # the least scale of values about their neighbours, beside the usual one and the range
 LEFT_OUT = 0.1  # share of known values by which the error of filling is measured
 ENOUGH = 512  # points along a side of the middle of an image that tells whether it has random impulses
 
 
-def impulses_in(image: np.ndarray) -> tuple[np.ndarray, NoiseLaw] | None:
-    """Where values of an image (grid…, channels) are lost, and the law of that; None where it has no impulses."""
+@dataclass(frozen=True, eq=False)
+class Impulses:
+    """Impulses of an image.
+
+    Attributes
+    ----------
+    missing : array of bool
+        Where values are lost.
+    law : NoiseLaw
+    left : float, optional
+        The mean squared error of the image that impulses not found, and values taken for some, are to blame for; None
+        where all are found.
+    """
+
+    missing: np.ndarray
+    law: NoiseLaw
+    left: float | None = None
+
+
+def impulses_in(image: np.ndarray) -> Impulses | None:
+    """The impulses of an image (grid…, channels); None where it has none."""
     low, high = float(image.min()), float(image.max())
     if (missing := lost(image)) is not None:
-        return missing, SaltAndPepper(float(missing.mean()), low, high)
+        return Impulses(missing, SaltAndPepper(float(missing.mean()), low, high))
     middle = tuple(slice((n - min(n, ENOUGH)) // 2, (n + min(n, ENOUGH)) // 2) for n in image.shape[:-1])
     if low < high and (seen := _Outliers.of(image[middle], low, high)).are_random():
-        missing = np.zeros(image.shape, dtype=bool)
-        for _ in range(ROUNDS):  # impulses beside each other hide until one is filled in
-            missing |= _Outliers.of(filled(image, missing), low, high).far
-        return missing, RandomImpulses(seen.share(), low, high)
+        return _random_impulses(image, seen.share(), low, high)
     return None
+
+
+def _random_impulses(image: np.ndarray, p: float, low: float, high: float) -> Impulses:
+    """Impulses of any value, each found by Bayes' rule.
+
+    A value is Laplace about the median m of its neighbours, with a scale b by their deviations, or with probability p
+    an impulse, uniform on the range. The latter is likelier from |y − m| = t = b log[(1 − p) range / 2pb] on. Of the
+    impulses those up to t are left, p(2/3)t³/range of the squared error, and values beyond it are lost, (1 − p)
+    exp(−t/b)(t² + 2tb + 2b²). The share p is that of the values found, divided by the share of the range beyond t.
+    """
+    missing, extent = np.zeros(image.shape, dtype=bool), high - low
+    for _ in range(ROUNDS):  # impulses beside each other hide until one is filled in
+        medians, b = _neighbours(filled(image, missing))
+        b = np.sqrt(np.square(b) + np.square(STEADY * np.median(b)) + np.square(FINEST * extent))
+        reach = b * np.log(np.maximum((1 - p) * extent / (2 * p * b), 2.0))
+        missing = np.abs(image - medians) > reach
+        p = float(np.clip(missing.mean() / (1 - np.minimum(2 * reach / extent, MOST).mean()), FEWEST, MOST))
+    false = (1 - p) * np.exp(-reach / b) * (np.square(reach) + 2 * reach * b + 2 * np.square(b))
+    left = float(np.mean(false + 2 / 3 * p * np.minimum(reach, extent) ** 3 / extent))
+    return Impulses(missing, RandomImpulses(p, low, high), left)
+
+
+def _neighbours(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The median of the neighbours of every value, and their median deviation from it."""
+    others = np.arange(3 ** (image.ndim - 1)) != 3 ** (image.ndim - 1) // 2
+    medians = _around(image, lambda around: _nan_medians(around[..., others]))
+
+    def deviations(around: np.ndarray) -> np.ndarray:
+        beside = around[..., others]
+        return _nan_medians(np.abs(beside - _nan_medians(beside)[..., None]))
+
+    return medians, _around(image, deviations)
 
 
 @dataclass(frozen=True, eq=False)

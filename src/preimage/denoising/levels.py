@@ -17,7 +17,9 @@ from scipy.ndimage import uniform_filter
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.saturation import Limits
 
-__all__ = ["at_lags", "measured_noise"]
+__all__ = ["DOUBT", "at_lags", "measured_noise"]
+
+DOUBT = 0.04  # standard error of an estimated variance beside itself, as on photographs at σ of 10 grey levels and more
 
 FLATTEST = 0.2, 0.1, 0.05, 0.02, 0.01  # shares of patches that may be flat, the first that shows little texture
 FEWEST = 30  # patches

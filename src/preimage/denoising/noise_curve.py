@@ -37,12 +37,15 @@ class NoiseCurve:
         Where values are cut off.
     bend : float
         c of that variance.
+    doubt : float
+        The standard error of that variance beside itself, 0 where it was given.
     """
 
     slope: float
     floor: float
     limits: Limits = NONE
     bend: float = 0.0
+    doubt: float = 0.0
 
     @property
     def law(self) -> NoiseLaw:
@@ -62,7 +65,8 @@ class NoiseCurve:
     def within(self, units) -> NoiseCurve:
         """The same law in other units."""
         slope = (self.slope + 2 * self.bend * units.offset) / units.scale
-        return NoiseCurve(slope, self._polynomial(units.offset) / units.scale**2, self.limits.within(units), self.bend)
+        floor = self._polynomial(units.offset) / units.scale**2
+        return NoiseCurve(slope, floor, self.limits.within(units), self.bend, self.doubt)
 
     def before(self, x: np.ndarray | float) -> np.ndarray:
         """The variance of the noise before values are cut off."""

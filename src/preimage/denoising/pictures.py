@@ -8,7 +8,7 @@ small probe added.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -22,15 +22,19 @@ from preimage.denoising.groups import Search, Steps, Variance
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.noise import NoiseLaw
 
-__all__ = ["EFFORTS", "Answered", "CombinationRisk", "NoisyPicture", "combined", "in_tiles"]
+__all__ = ["EFFORTS", "Answered", "CombinationRisk", "NoisyPicture", "Plan", "combined", "in_tiles"]
 
 EFFORTS = ("quick", "standard", "best")
 MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # of an image that is answered whole; else the sides of tiles
-STEP = 0.1  # length of the probe in σ: patches change places as it grows, and chance grows as it falls
-EXCESS = {"quick": 0.055, "standard": 0.036, "best": 0.032}  # slope less risk of white noise alone, in variances
+STEP = 0.15  # length of the probe in σ: chance grows as it falls
+EXCESS = {"quick": 0.036, "standard": 0.028, "best": 0.02}  # slope less risk, in variances
+SPREAD = 0.1  # standard error of what the slope says of the risk, in slopes
 LEAST = 0.1  # of the slope is the least risk, as it is for white noise alone
 BLUR = 1.5  # width of the mean that stands in for an estimate before there is one
 FINE, MIDDLE = 0.07, 0.15  # noise beside the range of the picture up to which patches are small, and medium
+PAPER, CONTRAST = 0.8, 1.75  # share of a drawing within 2σ of its median, and the spread of all its values in σ
+ENOUGH = 1024  # points along a side of the middle of a picture that tells how it is answered
+WIDE = 61  # corners along a window in drawings, where letters repeat far away
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +66,15 @@ class NoisyPicture:
     image: np.ndarray
     curve: NoiseCurve
 
-    def answered(self, effort: str, rng: np.random.Generator) -> Answered:
+    def plan(self, effort: str) -> Plan:
+        """What the middle of the picture calls for, the same for all tiles."""
+        middle = tuple(slice((n - min(n, ENOUGH)) // 2, (n + min(n, ENOUGH)) // 2) for n in self.image.shape[:-1])
+        seen = replace(self, image=self.image[middle])
+        return Plan(effort, seen._level, seen._is_drawn, self.curve.doubt)
+
+    def answered(self, plan: Plan, rng: np.random.Generator) -> Answered:
         """The estimate by patches, with its risk."""
-        found = combined(self._inside(self.image), self._variances, effort, self._level, rng)
+        found = combined(self._inside(self.image), self._variances, plan, rng)
         return Answered(self._outside(found.image), found.risk, found.candidates)
 
     @cached_property
@@ -81,6 +91,14 @@ class NoisyPicture:
         blurred = gaussian_filter(self.image.mean(axis=-1), 2.0)
         variance = float(np.mean(self.curve.variance(blurred)))
         return float(np.sqrt(variance)) / max(float(np.ptp(blurred)), np.sqrt(variance))
+
+    @property
+    def _is_drawn(self) -> bool:
+        """Whether most of the picture is one level, such as paper, and what is not differs clearly from it."""
+        grey = self.image.mean(axis=-1)
+        paper = np.median(grey)
+        sigma = np.sqrt(self.curve.variance(paper) / self.image.shape[-1])
+        return bool(np.mean(np.abs(grey - paper) < 2 * sigma) > PAPER and grey.std() > CONTRAST * sigma)
 
     def _inside(self, image: np.ndarray) -> np.ndarray:
         return ((image - self._offset) @ self._basis.T).astype(np.float32)
@@ -124,7 +142,40 @@ def in_tiles(answer: Callable[[np.ndarray], Answered], image: np.ndarray) -> Ans
     return Answered(found, risk, candidates)
 
 
-def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, rng: np.random.Generator) -> Answered:
+@dataclass(frozen=True)
+class Plan:
+    """How a picture is answered.
+
+    Parameters
+    ----------
+    effort : one of ``EFFORTS``
+    level : float
+        The noise beside the range of the picture.
+    drawn : bool
+        Whether it is a drawing or text.
+    doubt : float
+        The standard error of the variance of the noise beside itself.
+    """
+
+    effort: str
+    level: float
+    drawn: bool = False
+    doubt: float = 0.0
+
+    def steps(self, grid: tuple[int, ...]) -> Steps:
+        """The steps for an image of this shape."""
+        side = 7 if self.level <= FINE else 9 if self.level <= MIDDLE else 11
+        if self.effort == "quick":
+            steps = Steps(Search(side, 16, 21, 7), Search(7, 32, 21, 7))
+        elif self.effort == "standard":
+            steps = Steps(Search(side, 18, 31, 5), Search(7, 64, 31, 5), Search(6, 64, 37, 6), 4, 4)
+        else:
+            first, second, last = Search(side, 18, 37, 4), Search(7, 64, 37, 4), Search(9, 90, 37, 5)
+            steps = Steps(first, second, Search(6, 64, 45, 4), 6, 3, last)
+        return (steps.each(lambda search: replace(search, window=WIDE)) if self.drawn else steps).within(grid)
+
+
+def combined(noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.Generator) -> Answered:
     """The estimates by patches, combined with the weights of least Stein risk, none of them negative.
 
     Parameters
@@ -133,20 +184,17 @@ def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, 
         PatchGroups are found in the first channel.
     variances : callable
         As :class:`preimage.denoising.groups.Steps` takes it.
-    effort, level
-        Which steps are taken: for noise of this level beside the range of the picture.
     """
-    steps = steps_for(effort, level, noisy.shape[:-1])
+    steps = plan.steps(noisy.shape[:-1])
     probe = np.where(rng.random(noisy.shape) < 0.5, -1, 1).astype(np.float32)
     size = np.sqrt(np.broadcast_to(variances(None), noisy.shape)).astype(np.float32)
     starts = noisy, noisy + STEP * size * probe
-    answers = []
-    for number, start in enumerate(starts):
-        with progress.part_of("patches", number, len(starts)):
-            answers.append(steps(start, variances))
-    still, moved = answers
+    with progress.part_of("patches", 0, 2):
+        still = steps(noisy, variances)
+    with progress.part_of("patches", 1, 2):
+        moved = steps(starts[1], lambda estimate: (1 + STEP**2) * variances(estimate))  # the probe is noise, too
     names = list(still)
-    if effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
+    if plan.effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
         groups = np.stack([still["two steps"], moved["two steps"]])
         still["kernel"], moved["kernel"] = on_groups.by_kernel(np.stack(starts), groups, float(size.flat[0]), STEP, rng)
     gaps = [np.ravel(answer - noisy) for answer in still.values()]
@@ -155,10 +203,9 @@ def combined(noisy: np.ndarray, variances: Variance, effort: str, level: float, 
     risk = CombinationRisk(squares, np.array(slopes), float(np.mean(np.square(size), dtype=float)))
     best = risk.least(len(names))
     image = np.sum([np.float32(weight) * answer for weight, answer in zip(best, still.values(), strict=True)], axis=0)
-    alone = {
-        name: risk.estimate(weights, EXCESS[effort]) for name, weights in zip(still, np.eye(len(still)), strict=True)
-    }
-    return Answered(image, risk.estimate(best, EXCESS[effort]), alone)
+    error = float(np.hypot(plan.doubt, np.sqrt(2 / noisy.size)))
+    *alone, found = (risk.estimate(weights, EXCESS[plan.effort], error) for weights in (*np.eye(len(still)), best))
+    return Answered(image, found, dict(zip(still, alone, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,27 +222,31 @@ class CombinationRisk:
     def __call__(self, weights: np.ndarray) -> float:
         return float(weights @ self.squares @ weights + 2 * self.slopes @ weights - self.variance)
 
-    def estimate(self, weights: np.ndarray, excess: float) -> float:
-        """The risk that is reported: Stein's, held to what the slope says.
+    def estimate(self, weights: np.ndarray, excess: float, error: float) -> float:
+        """The risk that is reported: Stein's and what the slope says, each weighted by its accuracy.
 
-        An error in σ² goes wholly into Stein's estimate, of which it can be a large part. The mean of the truth given y
-        has the risk tr(V ∂f/∂y) (Tweedie), which hardly feels it. Ours has less: where the picture is flat, patches are
-        alike by their noise, which raises the slope and not the risk, by the share ``excess`` of the variance.
+        Stein's estimate takes in the whole ``error`` of the variance beside itself, that of its estimate and that of
+        chance, √(2/n) for n numbers. The mean of the truth given y has the risk tr(V ∂f/∂y) (Tweedie), which hardly
+        feels it. Ours has less, by the share ``excess`` of the variance: patches are alike by their noise, too, which
+        raises the slope and not the risk.
         """
         slope = max(float(self.slopes @ weights), 0.0)
-        return float(np.clip(self(weights), max(slope - excess * self.variance, LEAST * slope), slope))
+        expected = slope - excess * self.variance
+        trust = 1 / (1 + (error * self.variance / max(SPREAD * slope, 1e-12 * self.variance)) ** 2)
+        return max(expected + trust * (self(weights) - expected), LEAST * slope)
 
     def least(self, n_groups: int) -> np.ndarray:
         """The weights of least risk of the first estimates, none negative, with sum 1.
 
         An estimate after these has half of the weight, if that has less risk. Stein's formula is too optimistic about
-        it to give it more: the estimates that it sees were searched for in the same noise.
+        it to give it more: the estimates that it sees were searched for in the same noise. One of negative slope is
+        left out, since no mean of the truth given y has that.
         """
         rest = np.zeros(len(self.slopes) - n_groups)
         corners = _corners(self.squares[:n_groups, :n_groups], self.slopes[:n_groups])
         best = min((np.append(weights, rest) for weights in corners), key=self)
         halved = np.append(0.5 * best[:n_groups], rest + 0.5)
-        return min([best, halved] if rest.size else [best], key=self)
+        return halved if rest.size and self.slopes[-1] > 0 and self(halved) < self(best) else best
 
 
 def _corners(squares: np.ndarray, slopes: np.ndarray):
@@ -211,16 +262,3 @@ def _corners(squares: np.ndarray, slopes: np.ndarray):
             weights = np.zeros(m)
             weights[face] = found / found.sum()
             yield weights
-
-
-def steps_for(effort: str, level: float, grid: tuple[int, ...]) -> Steps:
-    """The steps of an effort, for noise of this level beside the range of the picture."""
-    side = 7 if level <= FINE else 9 if level <= MIDDLE else 11
-    if effort == "quick":
-        steps = Steps(Search(side, 16, 21, 7), Search(7, 32, 21, 7))
-    elif effort == "standard":
-        steps = Steps(Search(side, 18, 31, 5), Search(7, 64, 31, 5), Search(6, 64, 37, 6), 4, 4)
-    else:
-        first, second, last = Search(side, 18, 37, 4), Search(7, 64, 37, 4), Search(9, 90, 37, 5)
-        steps = Steps(first, second, Search(6, 64, 45, 4), 6, 3, last)
-    return steps.within(grid)

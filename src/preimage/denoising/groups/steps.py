@@ -85,8 +85,12 @@ class Steps:
 
     def within(self, grid: tuple[int, ...]) -> Steps:
         """The same steps for an image of this shape."""
-        names = [name for name in ("first", "second", "gradual", "last") if getattr(self, name) is not None]
-        return replace(self, **{name: getattr(self, name).within(grid) for name in names})
+        return self.each(lambda search: search.within(grid))
+
+    def each(self, change: Callable[[Search], Search]) -> Steps:
+        """The same steps with all searches changed."""
+        searches = {name: getattr(self, name) for name in ("first", "second", "gradual", "last")}
+        return replace(self, **{name: change(search) for name, search in searches.items() if search is not None})
 
     def _first(self, noisy: np.ndarray, variances: np.ndarray) -> np.ndarray:
         groups = find_groups(noisy[..., 0], self.first)

@@ -53,7 +53,7 @@ def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.rand
     inside, within = units.inside(image), curve.within(units)
     if law is None and (coarse := CoarseColours.recognised(inside, sigma_before_jpeg(inside))):
         found = in_tiles(lambda part: replace(coarse, image=part).answered(effort, rng), inside)
-        noise = GaussianNoise(coarse.sigma * units.scale)
+        noise: NoiseLaw = GaussianNoise(coarse.sigma * units.scale)
     else:
         plan = NoisyPicture(inside, within).plan(effort)
         found = in_tiles(lambda part: NoisyPicture(part, within).answered(plan, rng), inside)

@@ -89,8 +89,9 @@ class Steps:
 
     def each(self, change: Callable[[Search], Search]) -> Steps:
         """The same steps with all searches changed."""
-        searches = {name: getattr(self, name) for name in ("first", "second", "gradual", "last")}
-        return replace(self, **{name: change(search) for name, search in searches.items() if search is not None})
+        last = None if self.last is None else change(self.last)
+        gradual = None if self.gradual is None else change(self.gradual)
+        return replace(self, first=change(self.first), second=change(self.second), gradual=gradual, last=last)
 
     def _first(self, noisy: np.ndarray, variances: np.ndarray) -> np.ndarray:
         groups = find_groups(noisy[..., 0], self.first)

@@ -311,6 +311,7 @@ def test_unknown_parameters_are_refused(settings, sentence):
         KernelPCA().set_params(**settings)
 
 
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.LengthScaleWarning")  # of 1e-3
 @pytest.mark.parametrize("kernel", ["gaussian", "rbf", Gaussian(1.0)], ids=str)
 def test_grid_search_over_a_nested_length_scale(kernel):
     X, angle = rows(120, 2), np.linspace(0, 2 * np.pi, 120)

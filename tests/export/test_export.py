@@ -175,7 +175,7 @@ def test_what_cannot_be_expressed_is_refused_with_what_can():
         export.to_program(model, "denoise")
     with pytest.raises(NotExpressible, match=r"KernelPCA.impute cannot be exported; transform, score_samples"):
         export.to_program(model, "impute")
-    with pytest.raises(NotExpressible, match="PCA cannot be exported; KernelPCA, KernelKMeans"):
+    with pytest.raises(NotExpressible, match="PCA cannot be exported; KernelPCA, Standardised, KernelKMeans"):
         export.to_program(PCA(2).fit(ROWS))
     with pytest.raises(NotExpressible, match="random features have no points"):
         rf = KernelPCA(3, kernel=Gaussian(2.0), approximation=RandomFourier(50), preimage="nearest").fit(ROWS)

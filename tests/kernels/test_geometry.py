@@ -128,6 +128,7 @@ def test_rows_whose_squares_overflow_have_the_right_values():
     np.testing.assert_array_equal(tiles.gram(Gaussian(1.0), far), np.eye(30))
 
 
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.LengthScaleWarning")
 @pytest.mark.parametrize("scale", [1e-8, 1e-12, 1e-30])
 def test_kernel_pca_with_a_scale_below_all_distances_sees_an_identity(scale):
     """K = I, so that every centred eigenvalue is 1 and codes are at most 1."""

@@ -9,6 +9,7 @@ import pytest
 from preimage import Expansion, KernelPCA, find_preimage
 from preimage.imputation import GaussianModel
 from preimage.kernels import Gaussian
+from preimage.kernels.scales import FEW
 from preimage.noise import GaussianNoise
 from preimage.preimages import (
     Conformal,
@@ -72,7 +73,7 @@ def test_the_counter_counts_a_matrix_of_kernel_values(data):
     _, values = evaluated(Counted(2.0), train, rows)
     assert values == N * M
     _, values = evaluated(KernelPCA(5, kernel=Counted(2.0)).fit, train)
-    assert N * N / 2 <= values <= N * N
+    assert N * N / 2 <= values <= N * N + FEW + 1  # some rows show whether the length scale is useful
 
 
 @pytest.mark.parametrize("starts", [False, True])

@@ -277,7 +277,8 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = is_scalar_nan(self.missing_values)
+        mark = self.missing_values
+        tags.input_tags.allow_nan = is_scalar_nan(mark) or isinstance(mark, str)  # tables of text may hold both
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -45,7 +45,7 @@ class Standardised(Persistent, TransformerMixin, BaseEstimator):
     >>> from preimage import KernelPCA, Standardised
     >>> t = np.random.default_rng(0).uniform(0, 3, 200)
     >>> X = np.column_stack([t, 1000 * np.sin(t)])  # seconds and millimetres
-    >>> model = Standardised(KernelPCA(5, random_state=0)).fit(X)
+    >>> model = Standardised(KernelPCA(10, random_state=0)).fit(X)
     >>> filled = model.impute([[1.0, np.nan]])
     >>> bool(abs(filled[0, 1] - 1000 * np.sin(1)) < 50)
     True

@@ -186,6 +186,17 @@ def folder_option(default: str, contents: str) -> Decorator:
     return click.option("--out", type=kind, default=Path(default), show_default=True, help=f"Folder for {contents}.")
 
 
+def scale_option(automatic: str) -> Callable:
+    """``--scale``; ``automatic`` says where auto standardises."""
+    return click.option(
+        "--scale",
+        type=click.Choice(["auto", "standard", "none"]),
+        default="auto",
+        show_default=True,
+        help=f"Standardise the columns; auto does so {automatic}.",
+    )
+
+
 def seed_option(command: Callable) -> Callable:
     """``--seed``."""
     return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")(command)

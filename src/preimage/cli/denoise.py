@@ -13,6 +13,7 @@ from preimage.cli.common import (
     CommandResult,
     output_option,
     safe_csv_option,
+    scale_option,
     seed_option,
     shared_options,
     table_options,
@@ -35,13 +36,7 @@ if TYPE_CHECKING:
     help="The noise: its σ in the units of the data ([0, 1] for pixels), or law:number.",
 )
 @click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
-@click.option(
-    "--scale",
-    type=click.Choice(["auto", "standard", "none"]),
-    default="auto",
-    show_default=True,
-    help="Bring the columns of a table to one unit; auto does so unless rows are images or signals.",
-)
+@scale_option("unless rows are images or signals")
 @click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
 @click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA with this many components.")
 @click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this pre-image method.")

@@ -12,6 +12,7 @@ from preimage.cli.common import (
     CommandResult,
     counted,
     output_option,
+    scale_option,
     scheduler_option,
     seed_option,
     shared_options,
@@ -46,13 +47,7 @@ FEWEST_LANDMARKS = 50  # for rows so wide that few fit into memory
     help=f"auto takes {LANDMARKS} landmarks for more than {EXACT} rows.",
 )
 @click.option("--preimage", type=METHOD, default="auto", show_default=True, help="Such as learned.")
-@click.option(
-    "--scale",
-    type=click.Choice(["auto", "standard", "none"]),
-    default="auto",
-    show_default=True,
-    help="Standardise the columns; auto does so for tables, and not for arrays and images.",
-)
+@scale_option("for tables, and not for arrays and images")
 @table_options
 @scheduler_option
 @seed_option

@@ -6,6 +6,7 @@ from preimage import Denoiser, KernelPCA
 from preimage.denoising.tables import ColumnUnits, column_noise
 from preimage.exceptions import NoiseLevelWarning
 from preimage.noise import ColumnNoise
+from preimage.statistics.shrinkage import shrunken_spectrum
 
 
 def table(n=400, d=12, q=3, seed=0):
@@ -54,16 +55,20 @@ def test_no_column_comes_back_worse_and_units_do_not_matter(make):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_small_linear_table_is_cleaned_as_by_the_wiener_filter_of_all_its_rows(seed):
+def test_a_small_linear_table_is_cleaned_by_the_wiener_filter_of_its_shrunken_spectrum(seed):
     clean, _, noisy = table(60, 8, 2, seed)
     denoiser = Denoiser(effort="quick", random_state=0).fit(noisy)
     sigma = np.array(denoiser.noise_.sigmas)
     rows = (noisy - noisy.mean(axis=0)) / sigma
     values, axes = np.linalg.eigh(rows.T @ rows / len(rows))
-    filtered = noisy.mean(axis=0) + sigma * (rows @ (axes * np.maximum(1 - 1 / values, 0)) @ axes.T)
+    plain, filtered = (
+        noisy.mean(axis=0) + sigma * (rows @ (axes * np.maximum(1 - 1 / variances, 0)) @ axes.T)
+        for variances in (values, shrunken_spectrum(values, len(rows) - 1))
+    )
     np.testing.assert_allclose((denoiser.transform(noisy) - filtered) / sigma, 0, atol=1e-4)  # float32 inside
-    before, after = (np.mean(np.square((answer - clean) / sigma)) for answer in (noisy, filtered))
+    before, without, after = (np.mean(np.square((answer - clean) / sigma)) for answer in (noisy, plain, filtered))
     assert after < before / 2
+    assert after < without
 
 
 def test_a_given_noise_per_column_is_used_and_told():

@@ -15,6 +15,7 @@ import numpy as np
 from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Images, Reader, View
 from preimage.statistics.risk import Sure
+from preimage.statistics.shrinkage import shrunken_spectrum
 
 __all__ = ["Clean", "Examples", "Noisy"]
 
@@ -129,12 +130,13 @@ class Noisy:
         return np.flatnonzero(self.trusted) if n == self.trusted.size else np.arange(n)
 
     def covariances(self):
-        """C_xy = C_yy − σ²I without its negative part, which is due to chance."""
+        """C_yy with its spectrum corrected for the number of rows, and C_xy = C_yy − σ²I without its negative part."""
         y = self.images[: self.n].reshape(self.n, -1).astype(float)
         mean = y.mean(axis=0)
-        inputs = (y - mean).T @ (y - mean) / self.n
-        values, axes = np.linalg.eigh(inputs)
-        return mean, mean, inputs, (axes * np.maximum(values - self.sigma**2, 0)) @ axes.T
+        values, axes = np.linalg.eigh((y - mean).T @ (y - mean) / self.n)
+        values = shrunken_spectrum(values, self.n - 1)
+        inputs, cross = ((axes * part) @ axes.T for part in (values, np.maximum(values - self.sigma**2, 0)))
+        return mean, mean, inputs, cross
 
     def points(self, maps):
         return [images[: self.n] for images in maps]

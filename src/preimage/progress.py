@@ -12,8 +12,9 @@ exception raised by the listener (or Ctrl-C) ends the work, and the estimator st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from threading import Lock
 
 __all__ = ["listen"]
 
@@ -73,6 +74,31 @@ def part_of(stage: str, number: int, total: int) -> Iterator[None]:
     with listen(inner):
         yield
     listener(stage, number + 1, total)
+
+
+def parts_of(stage: str, total: int) -> Callable[[int], AbstractContextManager[None]]:
+    """Contexts for ``total`` equal parts of a stage, by number, that may run at the same time in threads.
+
+    What is reported is the sum of what is done of each.
+    """
+    listener, shares, lock = _listener.get(), [0.0] * total, Lock()
+
+    @contextmanager
+    def part(number: int) -> Iterator[None]:
+        if listener is None:
+            yield
+            return
+
+        def inner(_: str, done: float, whole: float | None) -> None:
+            with lock:
+                shares[number] = max(shares[number], done / whole if whole else 0.0)
+                listener(stage, sum(shares), total)
+
+        with listen(inner):
+            yield
+        inner(stage, 1, 1)
+
+    return part
 
 
 def is_listened_to() -> bool:

@@ -382,6 +382,20 @@ def test_a_large_picture_or_stack_in_tiles_is_answered_as_whole_away_from_the_se
     assert steps == sorted(steps) and set(range(1, n_tiles + 1)) < set(steps) and steps[-1] == n_tiles
 
 
+@pytest.mark.parametrize("cut_off", [False, True])
+def test_progress_of_many_pictures_goes_forward(cut_off, monkeypatch):
+    monkeypatch.setattr("preimage.denoising.readout.AT_ONCE", 2000)
+    clean = np.random.default_rng(1).random((120, 1, 1)) * np.hanning(8)[:, None] * np.hanning(8)
+    noisy, steps = clean + 0.2 * np.random.default_rng(0).standard_normal(clean.shape), []
+    rows = (np.round(255 * np.clip(noisy, 0, 1)) / 255 if cut_off else noisy).reshape(120, -1)
+    with progress.listen(lambda stage, done, total: steps.append(done / total)), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        Denoiser(geometry=(8, 8), effort="quick", random_state=0).fit(rows)
+    assert steps == sorted(steps)
+    assert steps[-1] == 1
+    assert len(set(steps)) >= (5 if cut_off else 7)
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (8, 8), (1, 300), (300, 2, 3)])
 def test_an_image_too_small_to_tell_its_noise_is_left_with_a_sentence(shape):
     image = np.random.default_rng(0).random(shape)

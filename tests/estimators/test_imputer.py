@@ -6,7 +6,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import preimage
-from preimage import Imputer
+from preimage import Imputer, progress
 
 
 @parametrize_with_checks([Imputer(random_state=0)])
@@ -40,6 +40,18 @@ def test_curved_columns_are_filled_better_than_by_a_linear_model(fitted):
     linear = (imputer.mixture_.gaussian(imputer._inside(rows)) - imputer._inside(whole))[lost]
     assert np.sqrt(np.mean(np.square(shares))) < 0.85 * np.sqrt(np.mean(np.square(linear)))
     np.testing.assert_allclose(sum(imputer.weights_.values()), 1)
+
+
+def test_progress_goes_forward_in_small_steps():
+    whole, lost = curved(60)
+    shares = {}
+    with progress.listen(lambda stage, done, total: shares.setdefault(stage, [0.0]).append(done / total)):
+        Imputer(random_state=0).fit_transform(np.where(lost, np.nan, whole))
+    assert set(shares) == {"settings", "models", "filling"}
+    for steps in shares.values():
+        assert steps == sorted(steps)
+        assert steps[-1] == 1
+    assert np.diff(shares["settings"]).max() < 0.03
 
 
 def test_units_of_columns_do_not_matter(fitted):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from preimage import progress
 from preimage.denoising.examples import Examples
 from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Reader, View
@@ -15,6 +16,7 @@ from preimage.gram import threads, tiles
 __all__ = ["RIDGES", "SecondMoments", "gather"]
 
 RIDGES = tuple(10.0**power for power in range(-8, 1))
+AT_ONCE = 16 * 2048  # places between two reports of progress
 BLOCK = 2048  # places whose features are held at once while moments are gathered
 
 
@@ -49,7 +51,7 @@ def gather(features: Features, view: View, read: Reader, examples: Examples, pla
 
     ``read`` is the view's reader of what the examples look like.
     """
-    shares = [places[first :: threads.n_threads()] for first in range(threads.n_threads())]
+    n_shares = threads.n_threads()
 
     def total(share: np.ndarray):
         squares, cross = np.zeros((features.n, features.n)), np.zeros((features.n, 1))
@@ -59,6 +61,10 @@ def gather(features: Features, view: View, read: Reader, examples: Examples, pla
             cross = cross + examples.moment(features, phi, read, view, share[block])
         return squares, cross
 
-    found = threads.parallel_map(total, shares)
-    squares, cross = (np.sum(parts, axis=0) / len(places) for parts in zip(*found, strict=True))
-    return SecondMoments(squares, cross)
+    squares, cross = np.zeros((features.n, features.n)), np.zeros((features.n, 1))
+    for part in tiles.slices(len(places), AT_ONCE):
+        found = threads.parallel_map(total, [places[part][first::n_shares] for first in range(n_shares)])
+        for more in found:
+            squares, cross = squares + more[0], cross + more[1]
+        progress.report("places", part.stop, len(places))
+    return SecondMoments(squares / len(places), cross / len(places))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from preimage import progress
 from preimage.denoising.learning import Budget, Learner, Units
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.noise_law import FEWEST_IMAGES, Asked, limits_of, warn_of_tails
@@ -75,8 +76,10 @@ def learned_images(
 def _by_similar_rows(inside: Images, sigma: float, limits: Limits, units: Units, rng) -> SimilarRows:
     """For images whose values were cut off."""
     curve = NoiseCurve(0.0, max(sigma, LEAST_SIGMA * units.scale) ** 2, limits)
-    found = SimilarRows.fit(inside, curve.within(units), rng)
-    warn_of_tails(inside[:CHECKED] - found(inside[:CHECKED]))
+    with progress.part_of("rows", 0, 2):
+        found = SimilarRows.fit(inside, curve.within(units), rng)
+    with progress.part_of("rows", 1, 2):
+        warn_of_tails(inside[:CHECKED] - found(inside[:CHECKED]))
     return found
 
 

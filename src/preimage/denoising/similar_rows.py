@@ -6,11 +6,13 @@ those of values that were cut off are known (:mod:`preimage.denoising.noise_curv
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import norm
 
+from preimage import progress
 from preimage.denoising.groups.ridge import by_pilot, by_stein
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.saturation import Limits
@@ -48,10 +50,13 @@ class SimilarRows:
     def fit(cls, images: Images, curve: NoiseCurve, rng: np.random.Generator) -> SimilarRows:
         """From noisy images, one per row."""
         noisy = images.reshape(len(images), -1).astype(np.float32)
-        found = cls(noisy, cls(noisy, noisy, curve)._first(noisy), curve)
-        some = found(images[rng.permutation(len(images))[:VALIDATION]])
+        with progress.part_of("rows", 0, 3):
+            found = cls(noisy, cls(noisy, noisy, curve)._first(noisy), curve)
+        with progress.part_of("rows", 1, 3):
+            some = found(images[rng.permutation(len(images))[:VALIDATION]])
         noise = np.sqrt(curve.before(some)) * rng.standard_normal(some.shape)
-        again = found(np.clip(some + noise, curve.limits.low, curve.limits.high).astype(np.float32))
+        with progress.part_of("rows", 2, 3):
+            again = found(np.clip(some + noise, curve.limits.low, curve.limits.high).astype(np.float32))
         return replace(found, risk=float(np.mean(np.square(again - some), dtype=float)))
 
     @property
@@ -66,7 +71,13 @@ class SimilarRows:
 
     def _means(self, rows: np.ndarray) -> np.ndarray:
         """The mean of the noisy values that belongs to the truth of every row."""
-        pilot = self._first(rows)
+        with progress.part_of("rows", 0, 2):
+            pilot = self._first(rows)
+        with progress.part_of("rows", 1, 2):
+            return self._second(rows, pilot)
+
+    def _second(self, rows: np.ndarray, pilot: np.ndarray) -> np.ndarray:
+        """The answer by the first step's estimates."""
         found = np.empty_like(rows)
         for block in self._blocks(rows, SECOND):
             near = self._nearest(pilot[block], self.pilots, rows[block], SECOND)
@@ -97,8 +108,10 @@ class SimilarRows:
         gaps[np.abs(same - 2 * (own @ self.noisy.T)) <= 1e-5 * same] = np.inf
         return np.argpartition(gaps, k - 2, axis=1)[:, : k - 1]
 
-    def _blocks(self, rows: np.ndarray, k: int):
-        return tiles.row_blocks(len(rows), 16 * k * rows.shape[1] + 16 * len(self.noisy))
+    def _blocks(self, rows: np.ndarray, k: int) -> Iterator[slice]:
+        for block in tiles.row_blocks(len(rows), 16 * k * rows.shape[1] + 16 * len(self.noisy)):
+            yield block
+            progress.report("rows", block.stop, len(rows))
 
 
 def censored_level(rows: np.ndarray, limits: Limits) -> float | None:

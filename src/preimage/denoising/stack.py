@@ -153,19 +153,20 @@ class Plan:
         """
         stack, taught = Stack(risk=float(validation.risk(validation.images).mean())), _Taught()
         validated, last = _Taught(validation), None
+        n_stages = 2 * self.n_levels
         for number in range(self.n_levels):
-            with progress.part_of("stages", 2 * number, 2 * self.n_levels):
+            with progress.part_of("stages", 2 * number, n_stages + 1):
                 taught = taught.under(stack, *draw())
                 whole = self._whole(taught, rng)
                 taught, validated = taught.seen_by(whole), validated.seen_by(whole)
-            with progress.part_of("stages", 2 * number + 1, 2 * self.n_levels):
+            with progress.part_of("stages", 2 * number + 1, n_stages + 1):
                 level = self._level(number, whole, taught, validated, rng)
             if not level.risk < WORTH * stack.risk:
                 break
             stack, last = Stack((*stack.levels, level), level.risk), (whole, taught, validated)
             validated = replace(validated, below=level.after(validated.maps))
-        progress.report("stages", 2 * self.n_levels, 2 * self.n_levels)
-        return stack if last is None else self._finished(stack, *last, rng)
+        with progress.part_of("stages", n_stages, n_stages + 1):
+            return stack if last is None else self._finished(stack, *last, rng)
 
     def _level(self, number: int, whole: Sight, taught: _Taught, validated: _Taught, rng) -> Level:
         """A level with this first stage; its second one is fitted by the recipe of this number."""

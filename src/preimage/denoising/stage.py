@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preimage import progress
 from preimage.denoising.examples import Examples
 from preimage.denoising.readout import BLOCK, RIDGES, gather
 from preimage.denoising.stage_features import Features
@@ -91,9 +92,14 @@ class Recipe:
     def crossed(self, view, maps, examples: Examples, fold: np.ndarray, rng) -> Crossed:
         """One stage per fold, fitted on the other folds, with the ridge of least risk on the folds left out."""
         seeds = rng.integers(2**63, size=int(fold.max()) + 1)
-        folds = [(fold == number, np.random.default_rng(seed)) for number, seed in enumerate(seeds)]
+        part = progress.parts_of("folds", len(seeds))
+
+        def without(number: int) -> tuple[Stage, np.ndarray, np.ndarray]:
+            with part(number):
+                return self._without(view, maps, examples, fold == number, np.random.default_rng(seeds[number]))
+
         spread = threads.parallel_map if isinstance(view, Whole) else map  # windows keep all cores busy themselves
-        found = list(spread(lambda task: self._without(view, maps, examples, *task), folds))
+        found = list(spread(without, range(len(seeds))))
         best = int(np.argmin(np.sum([risks for _, _, risks in found], axis=0)))
         return Crossed(tuple(Stage(stage.view, stage.features, paths[best]) for stage, paths, _ in found))
 

@@ -8,22 +8,26 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from preimage import progress
 from preimage._typing import Array, Generator
 from preimage.gram import tiles
 from preimage.imputation.gaussian import GaussianModel
-from preimage.kernels.scales import median, spread_rows
+from preimage.kernels.scales import spread_rows
 
 __all__ = ["ChainedRegression"]
 
 ENTRIES, FEWEST, MOST = 60_000, 300, 1000  # of the rows that regressions learn from, and how many rows these are
+MOST_RELATED = 256  # columns that a regression sees
 
 
 @dataclass(frozen=True)
 class ChainedRegression:
     """Kernel ridge regression of xⱼ on the other columns, with k(x, y) = exp(−‖x − y‖²/2ℓ²) + c xᵀy/d.
 
-    Gaps are filled by a Gaussian model first. Each column in turn is then fitted where it is observed and predicted
-    where it is not (van Buuren & Groothuis-Oudshoorn 2011), and the next column uses these predictions.
+    Columns count in ‖·‖² and xᵀy by the power p of their correlation with xⱼ: the neighbours of a pixel tell more of it
+    than a pixel far away. Gaps are filled by a Gaussian model first, which also tells the correlations. Each column in
+    turn is then fitted where it is observed and predicted where it is not (van Buuren & Groothuis-Oudshoorn 2011), and
+    the next column uses these predictions.
 
     Parameters
     ----------
@@ -35,30 +39,34 @@ class ChainedRegression:
         Weight c of the linear kernel.
     n_rounds : int
         How often all columns are predicted.
+    related : float
+        p; with 0 all other columns count alike.
     """
 
     scale: float
     ridge: float
     linear: float = 0.3
     n_rounds: int = 2
+    related: float = 0.0
 
     def fit(self, X: Array, first: GaussianModel, rng: Generator) -> ChainedMap:
         """The regressions of all columns."""
         some = spread_rows(X, int(np.clip(ENTRIES // X.shape[1], FEWEST, MOST)))
         missing, filled = np.isnan(some), first(some)
-        width = self.scale**2 * 2 * (median(filled) or 1.0) ** 2
-        weights, means = np.zeros_like(filled), np.zeros(filled.shape[1])
-        for _ in range(self.n_rounds):
-            pairs = _Pairs(filled, filled, width, self.linear)
-            for j in np.argsort(missing.sum(axis=0), kind="stable"):
-                lost = missing[:, j]
-                kernel = pairs.without(j)
-                seen = np.flatnonzero(~lost)
-                means[j] = filled[seen, j].mean()
-                weights[:, j] = 0
+        n, d = filled.shape
+        pairs = [_Pairs.of(first, j, self) for j in range(d)]
+        weights, means, widths = np.zeros((n, d)), np.zeros(d), np.ones(d)
+        for number in range(self.n_rounds):
+            for done, j in enumerate(np.argsort(missing.sum(axis=0), kind="stable")):
+                progress.report("columns", number * d + done, self.n_rounds * d)
+                lost, seen = missing[:, j], np.flatnonzero(~missing[:, j])
+                distances, products = pairs[j](filled, filled)
+                widths[j] = self.scale**2 * (np.median(distances[np.triu_indices(n, 1)]) or 1.0)
+                kernel = pairs[j].values(distances, products, widths[j])
+                means[j], weights[:, j] = filled[seen, j].mean(), 0
                 weights[seen, j] = self._solve(kernel[np.ix_(seen, seen)], filled[seen, j] - means[j])
-                pairs.replace(j, np.where(lost, means[j] + kernel @ weights[:, j], filled[:, j]))
-        return ChainedMap(self, first, filled, weights, means, width)
+                filled[lost, j] = means[j] + kernel[lost] @ weights[:, j]
+        return ChainedMap(self, first, filled, weights, means, widths)
 
     def _solve(self, matrix: Array, values: Array) -> Array:
         matrix[np.diag_indices(len(matrix))] += self.ridge
@@ -68,27 +76,30 @@ class ChainedRegression:
 
 @dataclass(frozen=True, eq=False)
 class ChainedMap:
-    """Fitted regressions: xⱼ = x̄ⱼ + Σᵢ wᵢⱼ k₋ⱼ(x, xᵢ)."""
+    """Fitted regressions: xⱼ = x̄ⱼ + Σᵢ wᵢⱼ kⱼ(x, xᵢ)."""
 
     settings: ChainedRegression
     first: GaussianModel
     points: Array
     weights: Array
     means: Array
-    width: float
+    width: Array | float
 
     def __call__(self, X: Array) -> Array:
         filled, missing = self.first(X), np.isnan(X)
+        pairs = {j: _Pairs.of(self.first, j, self.settings) for j in np.flatnonzero(missing.any(axis=0)).tolist()}
         for rows in tiles.row_blocks(len(X), 4 * len(self.points) * X.itemsize):
-            self._fill(filled[rows], missing[rows])
+            self._fill(filled[rows], missing[rows], pairs)
+            progress.report("rows", rows.stop, len(X))
         return filled
 
-    def _fill(self, filled: Array, missing: Array) -> None:
+    def _fill(self, filled: Array, missing: Array, pairs: dict[int, _Pairs]) -> None:
         """Replace the missing entries of ``filled``, some rows of them."""
-        pairs = _Pairs(filled, self.points, self.width, self.settings.linear)
+        widths = np.broadcast_to(self.width, self.means.shape)
         for j in self._order(missing):
-            answers = self.means[j] + pairs.without(j) @ self.weights[:, j]
-            pairs.replace(j, np.where(missing[:, j], answers, filled[:, j]))
+            lost = missing[:, j]
+            kernel = pairs[j].values(*pairs[j](filled[lost], self.points), widths[j])
+            filled[lost, j] = self.means[j] + kernel @ self.weights[:, j]
 
     def _order(self, missing: Array) -> Iterator[int]:
         """Columns with gaps, as often as there are rounds."""
@@ -96,31 +107,33 @@ class ChainedMap:
             yield from np.flatnonzero(missing.any(axis=0)).tolist()
 
 
+@dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Kernel values of rows with points, of all columns but one; a column may be replaced at little cost."""
+    """Distances, products and kernel values of pairs of rows, as the regression of one column sees them."""
 
-    def __init__(self, rows: Array, points: Array, width: float, linear: float):
-        self.rows, self.points, self.width, self.linear = rows, points, width, linear / rows.shape[1]
-        self.products = rows @ points.T
-        squares = [np.einsum("ij,ij->i", part, part) for part in (rows, points)]
-        self.distances = squares[0][:, None] + squares[1] - 2 * self.products
+    columns: Array
+    roots: Array  # of the weights of these columns, whose mean is 1
+    linear: float
 
-    def without(self, j: int) -> Array:
-        """k₋ⱼ of all pairs."""
-        distances, products = self._column(j)
-        values = np.exp(np.minimum(distances - self.distances, 0) / self.width)
-        values += self.linear * (self.products - products)
-        return values
+    @classmethod
+    def of(cls, model: GaussianModel, j: int, settings: ChainedRegression) -> _Pairs:
+        """By the correlations that a Gaussian model has."""
+        related = np.abs(model.correlations(j))
+        related[j] = -1.0
+        kept = len(related) - 1 if settings.related == 0 else min(len(related) - 1, MOST_RELATED)
+        columns = np.sort(np.argsort(-related, kind="stable")[:kept])
+        weights = np.maximum(related[columns], np.finfo(float).eps) ** settings.related
+        return cls(columns, np.sqrt(weights / weights.mean()), settings.linear / len(related))
 
-    def replace(self, j: int, column: Array) -> None:
-        """Replace a column of the rows, and of the points where these are the same array."""
-        before = self._column(j)
-        self.rows[:, j] = column
-        after = self._column(j)
-        self.distances += after[0] - before[0]
-        self.products += after[1] - before[1]
+    def __call__(self, rows: Array, points: Array) -> tuple[Array, Array]:
+        """Squared distances and products of all pairs."""
+        ours, theirs = (part[:, self.columns] * self.roots for part in (rows, points))
+        products = ours @ theirs.T
+        squares = [np.einsum("ij,ij->i", part, part) for part in (ours, theirs)]
+        return np.maximum(squares[0][:, None] + squares[1] - 2 * products, 0), products
 
-    def _column(self, j: int) -> tuple[Array, Array]:
-        """What one column adds to squared distances and products."""
-        rows, points = self.rows[:, j, None], self.points[:, j]
-        return np.square(rows - points), rows * points
+    def values(self, distances: Array, products: Array, width: float) -> Array:
+        """The kernel of all pairs."""
+        found: Array = np.exp(distances / -width)
+        found += self.linear * products
+        return found

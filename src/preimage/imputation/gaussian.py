@@ -81,6 +81,13 @@ class GaussianModel:
         centred = filled - mean
         return mean, (centred.T @ centred + uncertain) / len(X)
 
+    def correlations(self, j: int) -> Array:
+        """The correlations of column j with all columns."""
+        variances = np.square(self.loadings).sum(axis=1) + self.variance
+        found: Array = (self.loadings @ self.loadings[j]) / np.sqrt(variances * variances[j])
+        found[j] = 1.0
+        return found
+
     def left_out_error(self, rows: Array) -> float:
         """The mean squared error of entries that are predicted from the others of their row.
 

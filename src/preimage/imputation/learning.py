@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +25,11 @@ SHARES = (0.3, 0.1, 0.03, 0.01, 1e-3)
 FACTORS = (1, 2, 4, 8, 12, 16, 24, 32, 48)
 STEPS = 6  # of EM for every setting, from the model of the setting before
 FAMILIES: dict[str, tuple[Any, ...]] = {
-    "chained kernel ridge": tuple(ChainedRegression(s, r) for s in (1.0, 2.0) for r in (0.03, 0.2, 1.0)),
+    "chained kernel ridge": tuple(
+        ChainedRegression(scale, ridge, related=1.0)
+        for scale, ridge in ((1.0, 0.1), (1.0, 0.3), (1.0, 1.0), (2.0, 0.3), (2.0, 1.0), (2.0, 3.0))
+    ),
+    "by related columns": tuple(ChainedRegression(1.0, ridge, related=2.0) for ridge in (0.03, 0.1, 0.3, 1.0)),
     "local Gaussians": (LocalGaussians(0.2, 1.0), LocalGaussians(0.4, 0.3), LocalGaussians(0.7, 0.3)),
     "kernel PCA": (RefittedKernelPCA(1.0, 0.9), RefittedKernelPCA(2.0, 0.97)),
 }
@@ -43,9 +49,10 @@ class FilledByMixture:
 
     def __call__(self, X: Array) -> Array:
         answers = np.zeros_like(X)
-        for fill, weights in zip(self.fillers, self.weights.T, strict=True):
+        for number, (fill, weights) in enumerate(zip(self.fillers, self.weights.T, strict=True)):
             if weights.any():
-                answers += weights * fill(X)
+                with progress.part_of("filling", number, len(self.fillers)):
+                    answers += weights * fill(X)
         return np.where(np.isnan(X), answers, X)
 
     @property
@@ -88,8 +95,9 @@ def hidden_entries(missing: Array, fold: Array, rng: Generator) -> Array:
 def gaussian_path(X: Array, noises: list[Any]) -> Iterator[GaussianModel]:
     """A model for every noise model, each from the one before."""
     model = GaussianModel.start(X)
-    for noise in noises:
+    for number, noise in enumerate(noises):
         model = model.improved(X, noise, STEPS)
+        progress.report("models", number + 1, len(noises))
         yield model
 
 
@@ -107,17 +115,17 @@ class _Trial:
     def of(cls, X: Array, rng: Generator) -> _Trial:
         tables = list(_tables(X, rng))
         noises = _noises(X.shape[1])
-        found = [_best_paths(X, tables, path) for path in noises.values()]
+        n_settings = len(noises) + sum(map(len, FAMILIES.values()))
+        steps = (progress.part_of("settings", number, n_settings) for number in itertools.count())
+        found = [_best_paths(X, tables, path, next(steps)) for path in noises.values()]
         best = int(np.argmin([path[2] for path in found]))
         firsts = found[best][1]
         deviations = _joined([first.deviation(rows) for first, (rows, _) in zip(firsts, tables, strict=True)], tables)
         names, settings, errors = list(noises), [path[0] for path in found], [path[3] for path in found]
-        for number, (name, family) in enumerate(FAMILIES.items()):
-            progress.report("settings", number, len(FAMILIES))
-            tried = [(setting, _errors(X, tables, firsts, setting, rng)) for setting in family]
+        for name, family in FAMILIES.items():
+            tried = [(setting, _errors(X, tables, firsts, setting, rng, next(steps))) for setting in family]
             setting, error = min(tried, key=lambda pair: float(np.square(pair[1]).sum()))
             names, settings, errors = [*names, name], [*settings, setting], [*errors, error]
-        progress.report("settings", len(FAMILIES), len(FAMILIES))
         order = [best, *(i for i in range(len(names)) if i != best)]
         hidden = np.logical_or.reduce([hidden for _, hidden in tables])
         picked: list[Any] = [[values[i] for i in order] for values in (names, settings, errors)]
@@ -125,14 +133,16 @@ class _Trial:
 
     def refitted(self, X: Array, rng: Generator, used: Array) -> Iterator[Any]:
         """The families that have a weight, fitted to the rows with all that is known of them; the first always."""
-        first = None
-        for setting, use in zip(self.settings, used, strict=True):
-            if isinstance(setting, list):
-                *_, model = gaussian_path(X, setting)
-                first = first or model
-                yield model
-            else:
-                yield setting.fit(X, first, rng) if use else None
+        first: GaussianModel | None = None
+        model: Any
+        for number, (setting, use) in enumerate(zip(self.settings, used, strict=True)):
+            with progress.part_of("models", number, len(used)):
+                if isinstance(setting, list):
+                    *_, model = gaussian_path(X, setting)
+                    first = first or model
+                else:
+                    model = setting.fit(X, first, rng) if use else None
+            yield model
 
 
 def _tables(X: Array, rng: Generator) -> Iterator[tuple[Array, Array]]:
@@ -152,9 +162,15 @@ def _noises(d: int) -> dict[str, list[Any]]:
     }
 
 
-def _best_paths(X: Array, tables: list, noises: list[Any]) -> tuple[list[Any], list[GaussianModel], float, Array]:
+def _best_paths(
+    X: Array, tables: list, noises: list[Any], step: AbstractContextManager
+) -> tuple[list[Any], list[GaussianModel], float, Array]:
     """The path up to the best setting, its models of all tables, its error and its errors at hidden entries."""
-    models = [list(gaussian_path(rows, noises)) for rows, _ in tables]
+    models = []
+    with step:
+        for number, (rows, _) in enumerate(tables):
+            with progress.part_of("tables", number, len(tables)):
+                models.append(list(gaussian_path(rows, noises)))
     errors = [
         _joined([model[k](rows) - X for model, (rows, _) in zip(models, tables, strict=True)], tables)
         for k in range(len(noises))
@@ -164,14 +180,20 @@ def _best_paths(X: Array, tables: list, noises: list[Any]) -> tuple[list[Any], l
     return noises[: k + 1], [model[k] for model in models], sizes[k], errors[k]
 
 
-def _errors(X: Array, tables: list, firsts: list[GaussianModel], setting: Any, rng: Generator) -> Array:
+def _errors(
+    X: Array, tables: list, firsts: list[GaussianModel], setting: Any, rng: Generator, step: AbstractContextManager
+) -> Array:
     """The errors of a setting at the hidden entries of all tables, 0 elsewhere."""
     answers = []
-    for (rows, hidden), first in zip(tables, firsts, strict=True):
-        chosen, answer = hidden.any(axis=1), np.array(X)
-        if chosen.any():
-            answer[chosen] = setting.fit(rows, first, rng)(rows[chosen])
-        answers.append(answer - X)
+    with step:
+        for number, ((rows, hidden), first) in enumerate(zip(tables, firsts, strict=True)):
+            chosen, answer = hidden.any(axis=1), np.array(X)
+            if chosen.any():
+                with progress.part_of("tables", 2 * number, 2 * len(tables)):
+                    fitted = setting.fit(rows, first, rng)
+                with progress.part_of("tables", 2 * number + 1, 2 * len(tables)):
+                    answer[chosen] = fitted(rows[chosen])
+            answers.append(answer - X)
     return _joined(answers, tables)
 
 

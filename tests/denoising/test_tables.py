@@ -35,6 +35,17 @@ def test_series_tell_a_noise_of_every_column():
     np.testing.assert_allclose(column_noise(noisy), sigma, rtol=4 * 1.7 / np.sqrt(2 * 800))
 
 
+@pytest.mark.filterwarnings("ignore:the noise level:preimage.exceptions.NoiseLevelWarning")
+def test_columns_of_levels_have_no_noise_and_rounded_ones_have():
+    _, sigma, noisy = table()
+    rng = np.random.default_rng(0)
+    levels = np.column_stack([rng.integers(1, 4, 400), noisy[:, 0] > noisy[:, 0].mean()]).astype(float)
+    steps = sigma / 2
+    found = column_noise(np.column_stack([np.round(noisy / steps) * steps, levels]))
+    np.testing.assert_array_equal(found[-2:], 0)
+    np.testing.assert_allclose(found[:-2], sigma, rtol=0.25)
+
+
 def test_columns_that_say_nothing_about_each_other_are_left_alone():
     X = np.random.default_rng(0).standard_normal((300, 6))
     with pytest.warns(NoiseLevelWarning, match="no column says anything about another"):

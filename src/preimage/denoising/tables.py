@@ -20,6 +20,7 @@ from preimage.statistics.risk import Sure
 __all__ = ["ColumnRisk", "ColumnUnits", "DenoisedTable", "column_noise", "given_noise"]
 
 FEWEST_COLUMNS, FEWEST_ROWS = 3, 10  # below which a table does not tell its noise
+MOST_FOR_STEPS = 2000  # rows, among which values of a column without levels come near enough
 SERIES = 0.3  # of the variance of the columns is the most that rows of a series differ by from their neighbours
 EVEN = 1e-3  # of the mean step is the most by which steps of an evenly spaced column differ
 MOST_DEVIATIONS = 8.0  # from the median, in robust units: what lies beyond is an outlier, and drawn in
@@ -160,7 +161,8 @@ def column_noise(X: np.ndarray) -> np.ndarray:
     Where neighbouring rows differ by little, as in a record over time, from second differences along the rows, as far
     as these are independent between columns. Elsewhere noise of one share of the standard deviations is assumed, the
     floor of the correlations' spectrum (:func:`from_spectrum`), or the lower end of its interval where that is
-    doubtful; 0 where nothing stands out of it.
+    doubtful; 0 where nothing stands out of it. A column of levels, whose steps are wider than such noise, has none: the
+    noise would show between them.
     """
     deviation, varies = X.std(axis=0, dtype=float), (np.ptp(X, axis=0) > 0) & ~_evenly_spaced(X)
     found = np.zeros(X.shape[1])
@@ -178,7 +180,14 @@ def column_noise(X: np.ndarray) -> np.ndarray:
             f"{varies.sum()} columns whose rows are no series do not tell their noise: name it.",
             NoiseLevelWarning,
         )
-    return found
+    return np.where(found < _step(X[:MOST_FOR_STEPS]) / 2, 0.0, found)
+
+
+def _step(X: np.ndarray) -> np.ndarray:
+    """The least distance of two different values in every column; 0 where there is but one."""
+    gaps = np.diff(np.sort(X, axis=0), axis=0)
+    least: np.ndarray = np.where(gaps > 0, gaps, np.inf).min(axis=0)
+    return np.where(np.isfinite(least), least, 0.0)
 
 
 def _floor(Z: np.ndarray) -> float:

@@ -18,6 +18,7 @@ ROOMS = [
     "caching",
     "leftovers",
     "tensors",
+    "scaling",
     "kernels",
     "noise",
     "gram",

@@ -15,7 +15,7 @@ from preimage.features import RandomFourier
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
 from preimage.monitoring import CUSUM, EWMA, Cross, Reference
 from preimage.monitoring.limits import average_run_length, conformal_quantile, moment_limits, time_blocks
-from preimage.monitoring.scaling import Scaling
+from preimage.scaling import Scaling
 from preimage.monitoring.t2_spe import derivatives, nested_statistics, statistics
 
 LINEAR = KernelPCA(3, kernel="linear")

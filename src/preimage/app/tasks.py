@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 from preimage import progress
 from preimage.app import compare, denoise, explore, gaps, novelty
 from preimage.app.limits import Refused
-from preimage.cli.common import sentence, told_warnings
+from preimage.cli.common import reported_warnings, sentence
 
 # A task takes the request and a folder for its files; it returns what the page is told, and the model that stays in the
 # worker to answer questions, or None.
@@ -46,7 +46,7 @@ def _libraries() -> ThreadpoolController:
 def reported(connection: Any) -> Iterator[None]:
     """Progress and our own warnings inside this context go to the server."""
     with (
-        told_warnings(lambda text: connection.send(("note", hidden_paths(text)))),
+        reported_warnings(lambda text: connection.send(("note", hidden_paths(text)))),
         progress.listen(lambda *event: connection.send(("progress", *event))),
     ):
         yield

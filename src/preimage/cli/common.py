@@ -52,7 +52,7 @@ class Command(click.Command):
             raise click.UsageError("--json and the rows would both go to standard output: name a file with -o.")
         _refuse_same_places(context.params)
         try:
-            with _one_signal_only(), told_warnings(_note), shown_progress(beside_rows=standard):
+            with _one_signal_only(), reported_warnings(_note), shown_progress(beside_rows=standard):
                 result = super().invoke(context)
             if isinstance(result, CommandResult) and not standard:
                 click.echo(
@@ -242,14 +242,14 @@ def _one_signal_only() -> Iterator[None]:
 
 
 @contextmanager
-def told_warnings(tell: Callable[[str], Any]) -> Iterator[None]:
-    """Warnings of our own are told in one line each; those of other packages are not for users of commands."""
+def reported_warnings(report: Callable[[str], Any]) -> Iterator[None]:
+    """Report our own warnings, one line each; those of other packages are not for users of commands."""
     from preimage.exceptions import PreimageWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", PreimageWarning)
-        warnings.showwarning = lambda message, *_, **__: tell(" ".join(str(message).split()))
+        warnings.showwarning = lambda message, *_, **__: report(" ".join(str(message).split()))
         yield
 
 

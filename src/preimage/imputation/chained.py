@@ -97,27 +97,36 @@ class ChainedMap:
 
 
 class _Pairs:
-    """Kernel values of rows with points, of all columns but one; a column may be replaced at little cost."""
+    """Kernel values of rows with points, of all columns but one; a column may be replaced at little cost.
+
+    The values of a call last until the next one: all calls share their memory, which the system need not clear again.
+    """
 
     def __init__(self, rows: Array, points: Array, width: float, linear: float):
         self.rows, self.points, self.width, self.linear = rows, points, width, linear / rows.shape[1]
         self.products = rows @ points.T
+        self.others, self.values = np.empty_like(self.products), np.empty_like(self.products)
 
     def without(self, j: int) -> Array:
         """k₋ⱼ of all pairs, from −‖x − y‖² = 2xᵀy − ‖x‖² − ‖y‖² of the other columns."""
-        products = self.products - np.multiply.outer(self.rows[:, j], self.points[:, j])
-        values = products - self._half_squares(self.rows, j)[:, None]
+        others, values = np.subtract(self.products, self._column(j), out=self.others), self.values
+        np.subtract(others, self._half_squares(self.rows, j)[:, None], out=values)
         values -= self._half_squares(self.points, j)
         values *= 2 / self.width
         np.exp(np.minimum(values, 0, out=values), out=values)
-        values += np.multiply(products, self.linear, out=products)
+        others *= self.linear
+        values += others
         return values
 
     def replace(self, j: int, column: Array) -> None:
         """Replace a column of the rows, and of the points where these are the same array."""
-        self.products -= np.multiply.outer(self.rows[:, j], self.points[:, j])
+        self.products -= self._column(j)
         self.rows[:, j] = column
-        self.products += np.multiply.outer(self.rows[:, j], self.points[:, j])
+        self.products += self._column(j)
+
+    def _column(self, j: int) -> Array:
+        """What one column adds to the products."""
+        return np.multiply(self.rows[:, j, None], self.points[:, j], out=self.others)
 
     @staticmethod
     def _half_squares(rows: Array, j: int) -> Array:

@@ -18,7 +18,7 @@ from preimage.features import Moments
 from preimage.kernels import Kernel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Decomposition(Remembering):
     """A fitted kernel PCA: orthonormal axes Vₖ and a mean φ̄ of feature space.
 
@@ -121,7 +121,7 @@ class Decomposition(Remembering):
         return replace(self, **changed, **axes)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OnFeatures(Decomposition):
     """Kernel PCA on explicit features f(x) with f(x)ᵀf(y) ≈ k(x, y).
 

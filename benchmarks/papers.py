@@ -1,4 +1,4 @@
-"""The papers, reproduced in full: the tables of docs/results/papers.md.
+"""The papers, reproduced in full: the tables of docs/results/papers.md and claims.md.
 
     python benchmarks/papers.py [--out build/papers] [--quick] [--record]
 
@@ -7,11 +7,12 @@ again.
 """
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 from figures import record
 
-from preimage_papers import PAPERS
+from preimage_papers import PAPERS, Verdict
 from preimage_papers.page import summary
 from preimage_papers.runs import reproduce
 
@@ -24,9 +25,23 @@ TABLES = {  # of these parts the page shows the first table, too
 
 
 def claims(results):
-    """Every claim of a paper, published, measured, and its verdict."""
-    rows = [one for result in results for one in result.findings.claims]
-    return [[claim.statement, claim.published, claim.measured, str(claim.verdict)] for claim in rows]
+    """The claims of these parts."""
+    return [claim for result in results for claim in result.findings.claims]
+
+
+def keep(results):
+    """Record how many claims hold, every claim, and the tables that the page shows."""
+    counts = Counter(claim.verdict for claim in claims(results))
+    rows = [["all", str(counts.total())], *([str(verdict), str(counts[verdict])] for verdict in Verdict)]
+    record(__file__, "verdicts", ["verdict", "claims"], rows)
+    for paper in PAPERS:
+        own = [result for result in results if result.paper.name == paper]
+        rows = [[one.statement, str(one.verdict), one.published, one.measured] for one in claims(own)]
+        record(__file__, paper, ["claim", "verdict", "published", "measured"], rows)
+        for result in own:
+            if result.part.name in TABLES.get(paper, []):
+                table = result.findings.tables[0]
+                record(__file__, f"{paper} {result.part.name}", table.header, table.cells)
 
 
 def main():
@@ -37,15 +52,8 @@ def main():
     options = parser.parse_args()
     results = reproduce(PAPERS, options.out, quick=options.quick)
     print(summary(results))
-    if not options.record or options.quick:
-        return
-    for paper in PAPERS:
-        own = [result for result in results if result.paper.name == paper]
-        record(__file__, paper, ["claim", "published", "measured", "verdict"], claims(own))
-        for result in own:
-            if result.part.name in TABLES.get(paper, []):
-                table = result.findings.tables[0]
-                record(__file__, f"{paper} {result.part.name}", table.header, table.cells)
+    if options.record and not options.quick:
+        keep(results)
 
 
 if __name__ == "__main__":

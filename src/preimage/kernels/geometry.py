@@ -9,7 +9,8 @@ error of at most κ(0)γ/ρ: about 1e-10 in double precision and 1e-4 in single 
 
 from __future__ import annotations
 
-import joblib
+import os
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
@@ -28,7 +29,7 @@ def inner_products(X: Rows, Y: Rows) -> Array:
     scikit-learn's product of sparse rows takes less than half the time of scipy's, but holds the interpreter's lock:
     it serves where there are few cores.
     """
-    if sp.issparse(X) and sp.issparse(Y) and X.dtype == Y.dtype and joblib.cpu_count() <= FEW_CORES:
+    if sp.issparse(X) and sp.issparse(Y) and X.dtype == Y.dtype and (os.cpu_count() or 1) <= FEW_CORES:
         return np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
     products = X @ Y.T
     return products if isinstance(products, np.ndarray) else products.toarray()

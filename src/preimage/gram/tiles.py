@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -215,9 +216,9 @@ class PreparedRows:
 
 def _centre(X: np.ndarray) -> np.ndarray:
     """The mean of the rows, or the median of some of them where outliers have drawn the mean away from most rows."""
-    mean, some = X.mean(axis=0), np.asarray(X[:: max(1, len(X) // SAMPLE)], dtype=float)
+    mean, some = X.mean(axis=0), np.asarray(X[:: -(-len(X) // SAMPLE)], dtype=float)
     far = _middle(squared_norms(some - mean))
-    if far <= 2 * _middle(squared_norms(some - np.roll(some, 1, axis=0))):
+    if far <= 2 * _middle(squared_norms(some - some[np.arange(len(some)) - 1])):
         return mean
     median = np.median(some, axis=0).astype(mean.dtype)
     return median if far > 2 * _middle(squared_norms(some - median)) else mean
@@ -268,10 +269,15 @@ def mirror(matrix: np.ndarray) -> None:
 
     def copy(part: slice) -> None:
         block = matrix[part, part]
-        np.copyto(block, block.T.copy(), where=np.tri(len(block), k=-1, dtype=bool))
+        np.copyto(block, block.T.copy(), where=_below_diagonal(len(block)))
         matrix[part.stop :, part] = matrix[part, part.stop :].T
 
     threads.parallel_map(copy, slices(len(matrix), max(TILE // 8, len(matrix) // 64)))
+
+
+@lru_cache(maxsize=16)
+def _below_diagonal(n: int) -> np.ndarray:
+    return np.tri(n, k=-1, dtype=bool)
 
 
 def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) -> list:

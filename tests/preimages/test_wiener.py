@@ -88,13 +88,13 @@ def test_a_row_shows_the_variance_of_its_own_noise(level):
 def test_one_large_entry_is_not_noise():
     X = table(n=1000, d=20)
     spoiled = X[:50] + 30 * np.eye(20)[np.arange(50) % 20]
-    assert np.median(RowFilter.of(X).shown(spoiled, 1.0)) < 0.02 * 30**2 / 20  # of the mean square of what was added
+    assert np.median(RowFilter.of(X).shown(spoiled, 1.0)) < 0.05 * 30**2 / 20  # the mean square of what was added
 
 
 def test_the_choice_is_the_best_of_those_that_lose_at_no_noise_level():
     losses = np.zeros((2, len(CHOICES)))
-    losses[:, 3], losses[:, 7], losses[:, 11] = (0.1, -0.9), (-0.1, -0.2), (-0.2, -0.3)
-    assert most_useful(losses) == CHOICES[11]
+    losses[:, 3], losses[:, 7], losses[:, 11] = (0.1, -0.9), (-0.3, -0.3), (-0.1, -0.6)
+    assert most_useful(losses) == CHOICES[11]  # (1 - 0.1)(1 - 0.6) is the least product of ratios
     losses[:, :-1] = 0.1
     assert most_useful(losses).variance(5.0, 1.0) == 0  # nothing is taken off
 
@@ -170,6 +170,13 @@ def test_components_of_chance_alone_leave_the_rows_as_they_are():
     model = KernelPCA("auto", random_state=0).fit(X[:300])
     for level in (0.1, 0.3, 0.5):
         assert 0.95 < error_ratio(model, X[300:], level) < 1.005
+
+
+def test_pixels_that_hardly_vary_show_the_noise():
+    X = load_digits().data / 16
+    noise = 0.3 * np.random.default_rng(0).standard_normal((297, 64))
+    model = KernelPCA(20, random_state=0).fit(X[:500])
+    assert np.mean(np.square(model.denoise(X[1500:] + noise) - X[1500:])) < 0.5 * np.mean(np.square(noise))
 
 
 @pytest.mark.parametrize(("name", "q", "most"), [("factors", 5, 0.6), ("curve", 5, 0.75), ("breast cancer", 30, 0.8)])

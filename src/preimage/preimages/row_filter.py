@@ -42,10 +42,11 @@ class RowFilter:
         """ν² of every row, as a column: Σⱼ wⱼ min(zⱼ², 2) is what it is for normal zⱼ = vⱼᵀ(y − x̄)/√(λⱼ + ν²).
 
         The weights wⱼ = ν⁴/(λⱼ + ν²)² let the axes speak along which the rows vary less than the noise. A rare large
-        value is not noise: entries beyond 2.5 standard deviations of their column, and squares beyond 2, are cut off.
-        The iteration starts at ν² = ``most``.
+        value is not noise: squares beyond 2, and entries beyond 2.5 standard deviations of their column (of the mean
+        one, where that is more) are cut off. The iteration starts at ν² = ``most``.
         """
-        far = FAR * np.sqrt(np.square(self.axes) @ self.variances)
+        spread2 = np.square(self.axes) @ self.variances
+        far = FAR * np.sqrt(np.maximum(spread2, spread2.mean()))
         squares = np.square(np.clip(rows - self.mean, -far, far) @ self.axes)
         found: Any = most
         for _ in range(STEPS):
@@ -68,10 +69,10 @@ class TrustedNoise:
         return np.minimum(self.implied * most + self.shown * shown, most) if self.shown else self.implied * most
 
 
+SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.06, 0.03, 0.0)
 CHOICES = (
     TrustedNoise(),
-    *(TrustedNoise(a, c) for a, c in product([0.5**k for k in range(1, 9)], (0.0, 1.0, 0.5, 0.25, 0.12, 0.06, 0.03))),
-    *(TrustedNoise(0.0, c) for c in (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.0)),
+    *(TrustedNoise(a, c) for a, c in product([*(0.5**k for k in range(1, 9)), 0.0], SHARES)),
 )
 
 
@@ -84,4 +85,4 @@ def most_useful(losses: Array) -> TrustedNoise:
         By what share the squared error of the answers exceeds that of the noisy rows; 0 for the last choice.
     """
     harmless = np.all(losses <= 0, axis=0)
-    return CHOICES[int(np.argmin(np.where(harmless, losses.sum(axis=0), np.inf)))]
+    return CHOICES[int(np.argmin(np.where(harmless, np.log1p(np.minimum(losses, 0)).sum(axis=0), np.inf)))]

@@ -175,16 +175,16 @@ class _WienerMap:
         return self.box.hold(np.clip(points, rows - most, rows + most), rows)
 
     def losses(self, inputs: Array, examples: _Examples, rng: Generator) -> Array:
-        """What every choice of trusted noise adds to the squared error of rows left out, shape (levels, choices)."""
+        """By what share every choice of trusted noise raises the error of rows left out, shape (levels, choices)."""
         spread = float(np.sqrt(np.var(inputs, axis=0).mean()))
         levels = [level * spread for level in LEVELS if level * spread < self.sigma] + [self.sigma]
         left_out = spread_rows(np.unique(examples.places), max(min(LEFT_OUT, ENTRIES // inputs.shape[1]), FEWEST))
-        total = np.zeros((len(levels), len(CHOICES)))
-        for fold in range(min(FOLDS, len(left_out))):
-            places = left_out[fold::FOLDS]
+        folds, total = min(FOLDS, len(left_out)), np.zeros((len(levels), len(CHOICES)))
+        for fold in range(folds):
+            places = left_out[fold::folds]
             part, noise = self._without(places, inputs, examples), rng.standard_normal((len(places), inputs.shape[1]))
             total += [part._losses(inputs[places], inputs[places] + level * noise) for level in levels]
-        return total
+        return total / folds
 
     def _without(self, places: Array, inputs: Array, examples: _Examples) -> _WienerMap:
         linear, correction = RowFilter.of(np.delete(inputs, places, axis=0)), self.correction

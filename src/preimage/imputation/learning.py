@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from preimage import progress
 from preimage._typing import Array, Generator
+from preimage.gram.threads import parallel_map
 from preimage.imputation.calibration import ErrorCalibration
 from preimage.imputation.chained import ChainedRegression
 from preimage.imputation.gaussian import EqualNoise, GaussianModel, OwnNoise
@@ -37,6 +38,7 @@ MOST_ROWS = 2000  # that are learned from
 FEWEST_ROWS = 12  # with fewer, only the Gaussian model of most noise is tried
 FEW_ENTRIES, FOLDS = 10_000, 3  # tables with fewer entries have some hidden in every row, in as many folds
 RATE = 0.2  # of the entries of a complete table are hidden
+Parts: TypeAlias = Iterator[AbstractContextManager]  # of the progress, one for every table and setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +117,15 @@ class _Trial:
     def of(cls, X: Array, rng: Generator) -> _Trial:
         tables = list(_tables(X, rng))
         noises = _noises(X.shape[1])
-        n_settings = len(noises) + sum(map(len, FAMILIES.values()))
-        steps = (progress.part_of("settings", number, n_settings) for number in itertools.count())
-        found = [_best_paths(X, tables, path, next(steps)) for path in noises.values()]
+        part = progress.parts_of("settings", len(tables) * (len(noises) + sum(map(len, FAMILIES.values()))))
+        parts = map(part, itertools.count())
+        found = [_best_paths(X, tables, path, parts) for path in noises.values()]
         best = int(np.argmin([path[2] for path in found]))
         firsts = found[best][1]
         deviations = _joined([first.deviation(rows) for first, (rows, _) in zip(firsts, tables, strict=True)], tables)
         names, settings, errors = list(noises), [path[0] for path in found], [path[3] for path in found]
         for name, family in FAMILIES.items():
-            tried = [(setting, _errors(X, tables, firsts, setting, rng, next(steps))) for setting in family]
+            tried = zip(family, _errors(X, tables, firsts, family, rng, parts), strict=True)
             setting, error = min(tried, key=lambda pair: float(np.square(pair[1]).sum()))
             names, settings, errors = [*names, name], [*settings, setting], [*errors, error]
         order = [best, *(i for i in range(len(names)) if i != best)]
@@ -163,14 +165,16 @@ def _noises(d: int) -> dict[str, list[Any]]:
 
 
 def _best_paths(
-    X: Array, tables: list, noises: list[Any], step: AbstractContextManager
+    X: Array, tables: list, noises: list[Any], parts: Parts
 ) -> tuple[list[Any], list[GaussianModel], float, Array]:
     """The path up to the best setting, its models of all tables, its error and its errors at hidden entries."""
-    models = []
-    with step:
-        for number, (rows, _) in enumerate(tables):
-            with progress.part_of("tables", number, len(tables)):
-                models.append(list(gaussian_path(rows, noises)))
+
+    def path(task: tuple[Array, AbstractContextManager]) -> list[GaussianModel]:
+        rows, part = task
+        with part:
+            return list(gaussian_path(rows, noises))
+
+    models = parallel_map(path, [(rows, next(parts)) for rows, _ in tables])
     errors = [
         _joined([model[k](rows) - X for model, (rows, _) in zip(models, tables, strict=True)], tables)
         for k in range(len(noises))
@@ -181,20 +185,23 @@ def _best_paths(
 
 
 def _errors(
-    X: Array, tables: list, firsts: list[GaussianModel], setting: Any, rng: Generator, step: AbstractContextManager
-) -> Array:
-    """The errors of a setting at the hidden entries of all tables, 0 elsewhere."""
-    answers = []
-    with step:
-        for number, ((rows, hidden), first) in enumerate(zip(tables, firsts, strict=True)):
-            chosen, answer = hidden.any(axis=1), np.array(X)
+    X: Array, tables: list, firsts: list[GaussianModel], settings: tuple[Any, ...], rng: Generator, parts: Parts
+) -> list[Array]:
+    """The errors of every setting at the hidden entries of all tables, 0 elsewhere; settings and tables in parallel."""
+
+    def error(task: tuple[Any, Any, GaussianModel, int, AbstractContextManager]) -> Array:
+        setting, (rows, hidden), first, seed, part = task
+        chosen, answer = hidden.any(axis=1), np.array(X)
+        with part:
             if chosen.any():
-                with progress.part_of("tables", 2 * number, 2 * len(tables)):
-                    fitted = setting.fit(rows, first, rng)
-                with progress.part_of("tables", 2 * number + 1, 2 * len(tables)):
-                    answer[chosen] = fitted(rows[chosen])
-            answers.append(answer - X)
-    return _joined(answers, tables)
+                answer[chosen] = setting.fit(rows, first, np.random.default_rng(seed))(rows[chosen])
+        return answer - X
+
+    cases = [(setting, *pair) for setting in settings for pair in zip(tables, firsts, strict=True)]
+    seeds = rng.integers(2**63, size=len(cases))
+    found = parallel_map(error, [(*case, seed, next(parts)) for case, seed in zip(cases, seeds, strict=True)])
+    n = len(tables)
+    return [_joined(found[k * n : (k + 1) * n], tables) for k in range(len(settings))]
 
 
 def _joined(parts: list[Array], tables: list) -> Array:

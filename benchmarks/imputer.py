@@ -29,6 +29,7 @@ from preimage.datasets import load_tennessee_eastman, load_usps
 
 ROWS = {"digits": 400, "usps": 250, "tennessee": 400}  # random forests take minutes with more
 SMALL = ("breast_cancer", "wine", "diabetes")
+NAMES = {"breast_cancer": "breast cancer", "usps": "USPS"}
 RATES, PATTERNS = (0.2, 0.4), ("random", "blocks")
 RUN = 20  # rows that lose the same columns
 INTERVAL = 0.9
@@ -147,7 +148,11 @@ def keep(results):
     columns = ["missing", "table", "mean", "`KNNImputer`", "`IterativeImputer`", "forests", "`Imputer`"]
     methods = (*PEERS, "Imputer", "coverage")
     rows = [
-        [f"{row['rate']:.0%}, {row['pattern']}", row["table"].replace("_", " "), *(f"{row[m]:.3f}" for m in methods)]
+        [
+            f"{row['rate']:.0%}, {row['pattern']}",
+            NAMES.get(row["table"], row["table"]),
+            *(f"{row[m]:.3f}" for m in methods),
+        ]
         for row in results
     ]
     record(__file__, "tables", [*columns, f"coverage of {100 * INTERVAL:.0f} %"], rows)

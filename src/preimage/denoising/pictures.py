@@ -17,7 +17,7 @@ from scipy.fft import dct
 from scipy.ndimage import gaussian_filter
 
 from preimage import progress
-from preimage.denoising import on_groups
+from preimage.denoising import coarse, on_groups
 from preimage.denoising.groups import Search, Steps, Variance
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.noise import NoiseLaw
@@ -185,14 +185,13 @@ def combined(noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.
     variances : callable
         As :class:`preimage.denoising.groups.Steps` takes it.
     """
-    steps = plan.steps(noisy.shape[:-1])
     probe = np.where(rng.random(noisy.shape) < 0.5, -1, 1).astype(np.float32)
     size = np.sqrt(np.broadcast_to(variances(None), noisy.shape)).astype(np.float32)
     starts = noisy, noisy + STEP * size * probe
     with progress.part_of("patches", 0, 2):
-        still = steps(noisy, variances)
+        still = _answers(noisy, variances, plan)
     with progress.part_of("patches", 1, 2):
-        moved = steps(starts[1], lambda estimate: (1 + STEP**2) * variances(estimate))  # the probe is noise, too
+        moved = _answers(starts[1], lambda estimate: (1 + STEP**2) * variances(estimate), plan)  # the probe is noise
     names = list(still)
     if plan.effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
         groups = np.stack([still["two steps"], moved["two steps"]])
@@ -206,6 +205,17 @@ def combined(noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.
     error = float(np.hypot(plan.doubt, np.sqrt(2 / noisy.size)))
     *alone, found = (risk.estimate(weights, EXCESS[plan.effort], error) for weights in (*np.eye(len(still)), best))
     return Answered(image, found, dict(zip(still, alone, strict=True)))
+
+
+def _answers(noisy: np.ndarray, variances: Variance, plan: Plan) -> dict[str, np.ndarray]:
+    """The estimates of all steps, and the last one with the lowest frequencies of the coarse picture."""
+    grid = noisy.shape[:-1]
+    found = plan.steps(grid)(noisy, variances)
+    if coarse.fits(grid):
+        *_, last = found.values()
+        at_quarter = replace(plan, level=plan.level / coarse.QUARTER)
+        found["coarse"] = coarse.with_coarse_answer(last, noisy, variances(last), at_quarter.steps)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

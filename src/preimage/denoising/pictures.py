@@ -175,7 +175,9 @@ class Plan:
         return (steps.each(lambda search: replace(search, window=WIDE)) if self.drawn else steps).within(grid)
 
 
-def combined(noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.Generator) -> Answered:
+def combined(
+    noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.Generator, weights: np.ndarray | float = 1.0
+) -> Answered:
     """The estimates by patches, combined with the weights of least Stein risk, none of them negative.
 
     Parameters
@@ -184,6 +186,8 @@ def combined(noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.
         PatchGroups are found in the first channel.
     variances : callable
         As :class:`preimage.denoising.groups.Steps` takes it.
+    weights : float, or an array with one number per channel
+        What the squared errors of the channels count in the risk, which is a mean over all numbers.
     """
     probe = np.where(rng.random(noisy.shape) < 0.5, -1, 1).astype(np.float32)
     size = np.sqrt(np.broadcast_to(variances(None), noisy.shape)).astype(np.float32)
@@ -196,14 +200,17 @@ def combined(noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.
     if plan.effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
         groups = np.stack([still["two steps"], moved["two steps"]])
         still["kernel"], moved["kernel"] = on_groups.by_kernel(np.stack(starts), groups, float(size.flat[0]), STEP, rng)
-    gaps = [np.ravel(answer - noisy) for answer in still.values()]
+    counted = np.broadcast_to(weights, noisy.shape[-1:]).astype(np.float32)
+    gaps = [np.ravel(np.sqrt(counted) * (answer - noisy)) for answer in still.values()]
     squares = np.array([[float(a @ b) / noisy.size for b in gaps] for a in gaps])
-    slopes = [float(np.mean(size * probe * (moved[name] - still[name]), dtype=float)) / STEP for name in still]
-    risk = CombinationRisk(squares, np.array(slopes), float(np.mean(np.square(size), dtype=float)))
+    slopes = [
+        float(np.mean(counted * size * probe * (moved[name] - still[name]), dtype=float)) / STEP for name in still
+    ]
+    risk = CombinationRisk(squares, np.array(slopes), float(np.mean(counted * np.square(size), dtype=float)))
     best = risk.least(len(names))
     image = np.sum([np.float32(weight) * answer for weight, answer in zip(best, still.values(), strict=True)], axis=0)
     error = float(np.hypot(plan.doubt, np.sqrt(2 / noisy.size)))
-    *alone, found = (risk.estimate(weights, EXCESS[plan.effort], error) for weights in (*np.eye(len(still)), best))
+    *alone, found = (risk.estimate(mean, EXCESS[plan.effort], error) for mean in (*np.eye(len(still)), best))
     return Answered(image, found, dict(zip(still, alone, strict=True)))
 
 

@@ -61,8 +61,11 @@ def test_blotches_of_an_even_surface_are_removed():
     assert np.mean((found - ramp) ** 2) < 0.9 * np.mean((patches - ramp) ** 2)
 
 
-def test_the_denoiser_names_its_risk():
-    noisy = 0.1 * np.random.default_rng(0).standard_normal((64, 64))
-    denoiser = Denoiser(noise=0.1, effort="quick", random_state=0)
-    denoiser.denoise_image(noisy + np.linspace(0, 1, 64))
-    assert set(denoiser.candidates_) == {"two steps", "coarse"}
+@pytest.mark.parametrize(
+    ("effort", "names"), [("quick", ["two steps"]), ("standard", ["two steps", "gradual", "coarse"])]
+)
+def test_the_denoiser_names_its_risk(effort, names):
+    noisy = np.linspace(0, 1, 64) + 0.1 * np.random.default_rng(0).standard_normal((64, 64))
+    denoiser = Denoiser(noise=0.1, effort=effort, random_state=0)
+    denoiser.denoise_image(noisy)
+    assert tuple(denoiser.candidates_) == ("two steps", *names)

@@ -215,10 +215,10 @@ def combined(
 
 
 def _answers(noisy: np.ndarray, variances: Variance, plan: Plan) -> dict[str, np.ndarray]:
-    """The estimates of all steps, and the last one with the lowest frequencies of the coarse picture."""
+    """The estimates of all steps; unless quick, also the last one with the lowest frequencies of the coarse picture."""
     grid = noisy.shape[:-1]
     found = plan.steps(grid)(noisy, variances)
-    if coarse.fits(grid):
+    if plan.effort != "quick" and coarse.fits(grid):
         *_, last = found.values()
         at_quarter = replace(plan, level=plan.level / coarse.QUARTER)
         found["coarse"] = coarse.with_coarse_answer(last, noisy, variances(last), at_quarter.steps)

@@ -87,7 +87,8 @@ def _one(figures, method, case, clean, file, denoiser):
     start = time.process_time()
     found = denoiser.denoise_image(file)
     seconds, error = time.process_time() - start, float(np.mean(np.square(found - clean)))
-    figures.add(method, case, psnr(clean, found), apply=seconds, **({"risk": denoiser.risk_ / error} if error else {}))
+    ratio = {} if np.array_equal(clean, file) else {"risk": denoiser.risk_ / error}
+    figures.add(method, case, psnr(clean, found), apply=seconds, **ratio)
 
 
 def levels(figures):

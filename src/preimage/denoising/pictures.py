@@ -27,7 +27,7 @@ __all__ = ["EFFORTS", "Answered", "CombinationRisk", "NoisyPicture", "Plan", "co
 EFFORTS = ("quick", "standard", "best")
 MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # of an image that is answered whole; else the sides of tiles
 STEP = 0.15  # length of the probe in σ: chance grows as it falls
-EXCESS = {"quick": 0.055, "standard": 0.046, "best": 0.033}  # slope less risk of an even surface, in variances
+EXCESS = {"quick": 0.036, "standard": 0.033, "best": 0.024}  # slope less risk, in variances
 SPREAD = 0.1  # standard error of what the slope says of the risk, in slopes
 LEAST = 0.1  # of the slope is the least risk, as it is for white noise alone
 BLUR = 1.5  # width of the mean that stands in for an estimate before there is one
@@ -244,12 +244,11 @@ class CombinationRisk:
 
         Stein's estimate takes in the whole ``error`` of the variance beside itself, that of its estimate and that of
         chance, √(2/n) for n numbers. The mean of the truth given y has the risk tr(V ∂f/∂y) (Tweedie), which hardly
-        feels it. Ours has less, in an even surface by the share ``excess`` of the variance: patches are alike by their
-        noise, too, which raises the slope and not the risk. Where there is more to tell them apart, the slope is larger
-        and the excess less.
+        feels it. Ours has less, by the share ``excess`` of the variance: patches are alike by their noise, too, which
+        raises the slope and not the risk.
         """
         slope = max(float(self.slopes @ weights), 0.0)
-        expected = slope - excess * max(self.variance - 2 * slope, 0.0)
+        expected = slope - excess * self.variance
         trust = 1 / (1 + (error * self.variance / max(SPREAD * slope, 1e-12 * self.variance)) ** 2)
         return max(expected + trust * (self(weights) - expected), LEAST * slope)
 

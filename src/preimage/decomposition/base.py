@@ -19,7 +19,7 @@ from preimage.gram import tiles
 from preimage.kernels import Kernel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Decomposition(Remembering):
     """A fitted kernel PCA: orthonormal axes Vₖ and a mean φ̄ of feature space.
 
@@ -122,7 +122,7 @@ class Decomposition(Remembering):
         return replace(self, **changed, **axes)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OnFeatures(Decomposition):
     """Kernel PCA on explicit features f(x) with f(x)ᵀf(y) ≈ k(x, y).
 

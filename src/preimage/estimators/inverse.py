@@ -51,6 +51,11 @@ class InverseMixin:
 
         Iterative methods start at the noisy rows themselves. ``find_preimages(X)`` returns diagnostics as well.
 
+        With ``preimage="auto"`` the training rows count as clean. On average the answers are then no worse than the
+        rows themselves, whatever the number of components, if the noise is a tenth of a column's standard deviation or
+        more. Where you know the noise, ``preimage=Wiener(noise=sigma)`` takes more off. See
+        :class:`preimage.preimages.Wiener`.
+
         Parameters
         ----------
         X : array of shape (rows, d)

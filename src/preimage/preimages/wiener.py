@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,20 +12,23 @@ from scipy.optimize import brentq
 from preimage._typing import Array, Generator
 from preimage.decomposition import Decomposition
 from preimage.gram.tiles import slices
-from preimage.kernels import Gaussian
+from preimage.kernels import Gaussian, Kernel
 from preimage.kernels.base import positive
 from preimage.kernels.scales import median, spread_rows
 from preimage.preimages.base import InverseMap, PreimageMethod, Preimages, closed_form, dense_rows
-from preimage.preimages.bounds import Box, principal_axes
+from preimage.preimages.bounds import Box
 from preimage.preimages.learned import Learned, LearnedMap, fit_regression
+from preimage.preimages.row_filter import CHOICES, RowFilter, TrustedNoise, most_useful
 
 SAMPLE = 500  # training rows that the correction is learned from
 PROBES = 200  # training rows that are moved to find the noise level
 SCALES = (1.0, 2.0)  # of the correction's kernel, times the median distance of the codes
 PAIRED = 50  # of these whose kernel values are computed together, though only pairs are wanted
 SMALLEST, ACCURACY = 1e-6, 1e-6  # of the noise level: the least, as a share of the greatest, and the relative error
-EXCESS_STEPS = 5  # of the iteration for a row's own noise
 MOST = 3.0  # standard deviations of the noise that may be taken off an entry
+FOLDS = 5  # parts of the training rows that are left out in turn
+LEFT_OUT, FEWEST, ENTRIES = 200, 20, 25_000  # rows left out in all: at most, at least, and their entries
+LEVELS = (0.09, 0.2, 0.4)  # of noise added to them, in standard deviations of a column, besides σ itself
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,12 @@ class Wiener(PreimageMethod):
     it does not lower the leave-one-out error. No entry is changed by more than 3σ, which is more than Gaussian noise
     puts there: a rare large value is not noise. For gross errors there is ``denoise(..., outlier_scale="auto")``.
 
-    Few components leave much over, and σ may then be more noise than there is. So where ``noise`` is None, each row y
-    has its own σ(y)² = min(σ², a² + b(y)²). Here a² is the most noise that the training rows can have, since white
-    noise adds its variance along every axis, and b(y)² is the variance by which y exceeds them (``RowFilter.excess``).
-    The regression counts in proportion, σ(y)²/σ².
+    Few components leave much over, and σ may then be more noise than there is. So where ``noise`` is None, a row y
+    counts as having the noise σ(y)² = min(σ², aσ² + cν(y)²), where ν(y)² is the noise that the row itself shows
+    (:meth:`RowFilter.shown`). The regression counts in proportion, σ(y)²/σ². Training rows
+    that are left out, with noise of several levels, choose the shares a and c: the ones with the least error of those
+    that make rows worse at no level. The levels begin at a tenth of the columns' standard deviation and end at σ.
+    Training rows count as clean: where they are noisy, give ``noise`` or use :class:`preimage.Denoiser`.
 
     Parameters
     ----------
@@ -87,75 +92,62 @@ class Wiener(PreimageMethod):
             raise ValueError("n_copies and n_landmarks must be at least 1.")
 
     def prepare(self, model: Decomposition, rng: Generator) -> _WienerMap:
-        """Find the noise level, the linear part, and the correction."""
+        """Find the noise level, the linear part, the correction, and how far to trust them."""
         rng = np.random.default_rng(0)  # the same probes for every model, so that a loaded one answers as it did
         inputs = dense_rows(model.inputs)
         sigma = implied_noise(model, rng) if self.noise is None else float(self.noise)
-        linear = RowFilter.of(inputs)
-        known = linear.most_noise(len(inputs)) if self.noise is None else np.inf
-        rows = np.repeat(spread_rows(inputs, SAMPLE), self.n_copies, axis=0)
-        noisy = rows + sigma * rng.standard_normal(rows.shape).astype(rows.dtype)
-        missed, codes = rows - linear(noisy, sigma**2), model.codes(noisy)
-        unit = median(spread_rows(codes, SAMPLE)) or 1.0
-        fits = [
-            fit_regression(Gaussian(scale * unit), codes, missed, self.n_copies, "auto", self.n_landmarks)
-            for scale in SCALES
-        ]
+        linear, examples = RowFilter.of(inputs), _Examples.of(model, inputs, sigma, self, rng)
+        unit = median(spread_rows(examples.codes, SAMPLE)) or 1.0
+        fits = [examples.regression(linear, Gaussian(scale * unit), "auto") for scale in SCALES]
         best = min(fits, key=lambda fitted: fitted.error)
-        helps = best.error < float(np.mean(np.square(missed)))
-        return _WienerMap(model, sigma, known, linear, best if helps else None, Box.around(inputs))
+        helps = best.error < float(np.mean(np.square(examples.missed(linear))))
+        whole = _WienerMap(model, sigma, TrustedNoise(), linear, best if helps else None, Box.around(inputs))
+        if self.noise is not None:
+            return whole
+        return replace(whole, trusted=most_useful(whole.losses(inputs, examples, rng)))
 
 
 @dataclass(frozen=True, eq=False)
-class RowFilter:
-    """x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) over the principal axes, gⱼ = λⱼ/(λⱼ + σ²); rows may be arrays or symbols to export."""
+class _Examples:
+    """Training rows, noisy copies of them and their codes: what corrections are learned from."""
 
-    mean: Array
-    axes: Array
-    variances: Array
+    method: Wiener
+    sigma: float
+    places: Array  # of the rows among the training rows
+    rows: Array
+    noisy: Array
+    codes: Array
 
     @classmethod
-    def of(cls, inputs: Array) -> RowFilter:
-        """The filter for rows like the inputs."""
-        mean, variances, axes = principal_axes(inputs)
-        kept = variances > 0
-        return cls(mean, axes[:, kept], variances[kept])
+    def of(cls, model: Decomposition, inputs: Array, sigma: float, method: Wiener, rng: Generator) -> _Examples:
+        """Copies of some training rows with noise of standard deviation σ."""
+        places = np.repeat(spread_rows(np.arange(len(inputs)), SAMPLE), method.n_copies)
+        rows = inputs[places]
+        noisy = rows + sigma * rng.standard_normal(rows.shape).astype(rows.dtype)
+        return cls(method, sigma, places, rows, noisy, model.codes(noisy))
 
-    def __call__(self, rows: Any, noise2: Any) -> Any:
-        """The filtered rows, for white noise of variance σ²: a number, or one per row as a column."""
-        gains = self.variances / (self.variances + noise2)
-        return self.mean + ((rows - self.mean) @ self.axes * gains) @ self.axes.T
+    def without(self, places: Array) -> _Examples:
+        """Those of the other training rows."""
+        kept = ~np.isin(self.places, places)
+        parts = {name: getattr(self, name)[kept] for name in ("places", "rows", "noisy", "codes")}
+        return replace(self, **parts)
 
-    def most_noise(self, n: int) -> float:
-        """The variance of white noise that n rows of these axes can have at most: λ_d/(1 − √(d/n))².
+    def missed(self, linear: RowFilter) -> Array:
+        """What a linear filter misses."""
+        missed: Array = self.rows - linear(self.noisy, self.sigma**2)
+        return missed
 
-        The least of d variances of noise alone falls to σ²(1 − √(d/n))² in n rows (Marchenko & Pastur 1967). With no
-        more rows than columns there is no bound.
-        """
-        d = len(self.mean)
-        if n <= d:
-            return np.inf
-        return float(self.variances[-1] / (1 - np.sqrt(d / n)) ** 2) if len(self.variances) == d else 0.0
-
-    def excess(self, rows: Any, most: float) -> Any:
-        """b² of every row, as a column: Σⱼ wⱼ(vⱼᵀ(y − x̄))² = Σⱼ wⱼ(λⱼ + b²), with wⱼ = (λⱼ + b²)⁻².
-
-        The weights are inversely proportional to the variances of the terms; the iteration starts at b² = ``most``.
-        """
-        surplus = np.square((rows - self.mean) @ self.axes) - self.variances
-        found: Any = most
-        for _ in range(EXCESS_STEPS):
-            weights = (found / (self.variances + found)) ** 2
-            mean = (weights * surplus).sum(axis=-1) / weights.sum(axis=-1)
-            found = np.maximum(mean, SMALLEST**2 * most)[:, None]
-        return found
+    def regression(self, linear: RowFilter, kernel: Kernel, ridge: float | str) -> LearnedMap:
+        """Of what a linear filter misses on the codes."""
+        method = self.method
+        return fit_regression(kernel, self.codes, self.missed(linear), method.n_copies, ridge, method.n_landmarks)
 
 
 @dataclass(frozen=True, eq=False)
 class _WienerMap:
     model: Decomposition
     sigma: float
-    known: float  # variance of the noise that the training rows may have
+    trusted: TrustedNoise
     linear: RowFilter
     correction: LearnedMap | None
     box: Box
@@ -163,17 +155,49 @@ class _WienerMap:
     def __call__(self, targets: Any, starts: Array | None = None) -> Preimages:
         if starts is None:
             return self._decoder(targets)
-        correction = 0.0 if self.correction is None else self.correction.values(targets.codes)
-        return closed_form(targets, self.answers(starts, correction).astype(starts.dtype, copy=False))
+        answers = self.answers(starts, self.corrections(targets.codes))
+        return closed_form(targets, answers.astype(starts.dtype, copy=False))
+
+    def corrections(self, codes: Array) -> Any:
+        """What the regression adds."""
+        return 0.0 if self.correction is None else self.correction.values(codes)
 
     def answers(self, rows: Any, correction: Any) -> Any:
         """The filtered and corrected rows: arrays, or symbols to export."""
-        noise2: Any = self.sigma**2
-        if self.known < noise2:
-            noise2 = np.minimum(self.known + self.linear.excess(rows, noise2), noise2)
+        most = self.sigma**2
+        shown = self.linear.shown(rows, most) if self.trusted.shown else 0.0
+        return self.filtered(rows, correction, self.trusted.variance(shown, most))
+
+    def filtered(self, rows: Any, correction: Any, noise2: Any) -> Any:
+        """The answers for noise of this variance: a number, or one per row as a column."""
         points = self.linear(rows, noise2) + noise2 / self.sigma**2 * correction
         most = MOST * np.sqrt(noise2)
         return self.box.hold(np.clip(points, rows - most, rows + most), rows)
+
+    def losses(self, inputs: Array, examples: _Examples, rng: Generator) -> Array:
+        """By what share every choice of trusted noise raises the error of rows left out, shape (levels, choices)."""
+        spread = float(np.sqrt(np.var(inputs, axis=0).mean()))
+        levels = [level * spread for level in LEVELS if level * spread < self.sigma] + [self.sigma]
+        left_out = spread_rows(np.unique(examples.places), max(min(LEFT_OUT, ENTRIES // inputs.shape[1]), FEWEST))
+        folds, total = min(FOLDS, len(left_out)), np.zeros((len(levels), len(CHOICES)))
+        for fold in range(folds):
+            places = left_out[fold::folds]
+            part, noise = self._without(places, inputs, examples), rng.standard_normal((len(places), inputs.shape[1]))
+            total += [part._losses(inputs[places], inputs[places] + level * noise) for level in levels]
+        return total / folds
+
+    def _without(self, places: Array, inputs: Array, examples: _Examples) -> _WienerMap:
+        linear, correction = RowFilter.of(np.delete(inputs, places, axis=0)), self.correction
+        if correction is not None:
+            correction = examples.without(places).regression(linear, correction.kernel, correction.ridge)
+        return replace(self, linear=linear, correction=correction)
+
+    def _losses(self, rows: Array, noisy: Array) -> list[float]:
+        most, correction = self.sigma**2, self.corrections(self.model.codes(noisy))
+        shown = self.linear.shown(noisy, most)
+        answers = (self.filtered(noisy, correction, choice.variance(shown, most)) for choice in CHOICES)
+        own = float(np.square(noisy - rows).sum())
+        return [float(np.square(answer - rows).sum()) / own - 1 for answer in answers]
 
     @cached_property
     def _decoder(self) -> InverseMap:

@@ -6,8 +6,8 @@ Embeddings are fitted on four fifths of the rows; the last fifth is embedded by 
 rows: it embeds all of them, and the decoder learns from the codes of four fifths. UMAP's inverse triangulates the codes
 and is not tried beyond three dimensions, where that takes hours. Seconds are CPU time. Needs umap-learn.
 
-"bound" is the error of the weighted mean of neighbours whose number the test rows themselves choose: no choice from known
-rows can be expected to reach it. Where it is not lower than the error, the codes hold no more.
+"bound" is the error of the weighted mean of neighbours whose number the test rows themselves choose: no choice from
+known rows can be expected to reach it. Where it is not lower than the error, the codes hold no more.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ For each operation: CPU seconds in one thread, the flops and the bytes that it c
 take at the measured peaks (the larger of the two), the share of that in the seconds, and the seconds of a peer. The
 exponentials of kernels count as 20 flops each.
 
-    python benchmarks/limits.py [--rows 5000] [--json FILE]
+    python benchmarks/limits.py [--rows 5000] [--json FILE] [--record]
 """
 
 import argparse
@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import scipy.linalg
-from racing import markdown, race
+from figures import record
+from racing import cell, markdown, race
 from sklearn.cluster import SpectralClustering
 from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
@@ -99,6 +100,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=5000)
     parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--record", action="store_true", help="keep the tables for README and docs")
     options = parser.parse_args()
     warnings.simplefilter("ignore", PreimageWarning)
     flops, bandwidth = peaks()
@@ -110,7 +112,12 @@ def main():
         share = f"{limit / seconds['ours']:.0%}"
         gigas = operation.flops / 1e9, operation.n_bytes / 1e9
         rows.append([name, seconds["ours"], *gigas, share, seconds["peer"], seconds["peer"] / seconds["ours"]])
-    print(markdown(rows, ["operation", "s", "Gflop", "GB", "share of the limit", "peer, s", "ratio"]))
+    columns = ["operation", "s", "Gflop", "GB", "share of the limit", "peer, s", "ratio"]
+    print(markdown(rows, columns))
+    if options.record:
+        record(__file__, "operations", columns, [[*map(cell, row)] for row in rows])
+        speeds = [["GEMM, Gflop/s", f"{flops / 1e9:.1f}"], ["a copy of memory, GB/s", f"{bandwidth / 1e9:.1f}"]]
+        record(__file__, "peaks", ["", "one thread"], speeds)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
 

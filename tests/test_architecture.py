@@ -3,6 +3,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -18,6 +19,7 @@ ROOMS = [
     "caching",
     "leftovers",
     "tensors",
+    "scaling",
     "kernels",
     "noise",
     "gram",
@@ -163,6 +165,20 @@ def test_no_class_or_public_function_is_defined_in_two_rooms():
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
                 owners.setdefault(node.name, set()).add(room(module))
     assert not {name: rooms for name, rooms in owners.items() if len(rooms) > 1 and name not in SHARED_NAMES}
+
+
+LONGEST, MEDIAN = 40, 130  # lines of a function without its docstring, and of the median module
+
+
+def test_functions_and_modules_are_short():
+    lengths = {}
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.body[1 if ast.get_docstring(node) and len(node.body) > 1 else 0]
+                lengths[f"{module}.{node.name}"] = node.end_lineno - first.lineno + 1
+    assert not {name: length for name, length in lengths.items() if length > LONGEST}
+    assert median(path.read_text(encoding="utf-8").count("\n") for path in MODULES.values()) <= MEDIAN
 
 
 def test_contributing_lists_the_rooms_in_their_order():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import KERNELS, rows, sparse_rows, taylor_slope
-from preimage import decomposition
+from preimage import KernelPCA, decomposition
 from preimage.expansion import Expansion
 from preimage.kernels import Gaussian, Linear, Matern, Polynomial, Precomputed, knows
 
@@ -246,3 +246,12 @@ def test_a_projection_takes_part_in_the_algebra():
     ):
         np.testing.assert_allclose(actual.inner(new), expected.inner(new), rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(actual.norm2(), expected.norm2(), rtol=1e-9)
+
+
+def test_vectors_and_models_are_shown_in_one_short_line():
+    X = np.random.default_rng(0).standard_normal((300, 4))
+    model = KernelPCA(3, kernel=Gaussian(2.0)).fit(X)
+    assert (
+        repr(model.components_) == "Expansion(kernel=Gaussian(length_scale=2.0), points=<300 x 4>, weights=<3 x 300>)"
+    )
+    assert repr(model.project(X[:2])) == "Projection(model=Exact(...), codes=<2 x 3>)"

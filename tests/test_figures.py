@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import preimage
+
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 figures = pytest.importorskip("figures", reason="the benchmarks are not here")
 
@@ -14,6 +16,13 @@ figures = pytest.importorskip("figures", reason="the benchmarks are not here")
 def test_a_document_shows_the_recorded_figures(document):
     text = document.read_text(encoding="utf-8")
     assert text == figures.filled(text), "run make figures"
+
+
+@pytest.mark.parametrize("document", figures.documents(), ids=lambda path: path.name)
+def test_a_document_says_when_its_figures_were_measured_and_holds_no_others(document):
+    text = document.read_text(encoding="utf-8")
+    assert bool(figures.sources(text)) == bool(figures.MEASURED.search(text))
+    assert not figures.unmarked(text), "record it, and mark it: see benchmarks/figures"
 
 
 def test_every_recorded_table_is_shown_and_says_when_it_was_measured():
@@ -57,6 +66,30 @@ def test_a_marked_table_becomes_the_recorded_one(recorded):
     text = "before\n<!-- figures: speed/fits -->\n| old |\n<!-- end -->\nafter"
     table = "| | seconds | ratio |\n| --- | --- | --- |\n| ours | 1.25 | 1 |\n| theirs | 8e-9 s | −6.40 |\n"
     assert figures.filled(text) == f"before\n<!-- figures: speed/fits -->\n{table}<!-- end -->\nafter"
+
+
+def test_a_document_says_when_and_with_what_its_figures_were_measured(recorded):
+    text = "1<!--= speed/fits: ours -->\n<!-- measured -->\nlong ago\n<!-- end -->"
+    said = figures.filled(text).splitlines()[2]
+    assert said.startswith("Measured by `benchmarks/speed.py`: 20")
+    assert f"preimage {preimage.__version__}" in said
+    assert figures.machine() in said
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("| ours | 1.25 |", ["1.25"]),
+        ("| ours | 1.25 / 2 | 30 % | 3 GB | 12 |", ["1.25 / 2", "30 %", "3 GB"]),
+        ("it takes 3 s and wins by 0.12", ["3 s", "0.12"]),
+        ("| ours | 1.25<!--= speed/fits: ours --> |", []),
+        ("<!-- figures: speed/fits -->\n| 1.25 |\n<!-- end -->", []),
+        ("σ = 0.25, `0.25`, Python 3.11, 20 % missing, 250<!-- set --> times", []),
+        ("```\n0.25 s\n```", []),
+    ],
+)
+def test_figures_without_a_mark_are_found(text, found):
+    assert [one.partition(":")[0] for one in figures.unmarked(text)] == found
 
 
 def test_the_history_has_a_row_per_version_and_a_column_per_ratio(tmp_path, monkeypatch):

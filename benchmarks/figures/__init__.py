@@ -9,8 +9,14 @@ A benchmark calls :func:`record` with each table that it prints. A document mark
     the fixed point has 11.48<!--= digits/with clean examples: fixed point (Mika et al. 1998) --> dB
     4.1<!--= scale/exact: scikit-learn, arpack, float64 ÷ scale/exact: `KernelPCA(32)`, float64 --> times as fast
 
+    <!-- measured -->
+    when, with which version and on which machine these were measured, written by `make figures`
+    <!-- end -->
+
 :func:`filled` puts the recorded figures in: into the files by ``make figures``, and into the pages whenever the site is
-built. ``tests/test_figures.py`` fails if a file is behind.
+built. ``tests/test_figures.py`` fails if a file is behind, if it does not say when its figures were measured, and if it
+holds a figure without a mark (:func:`unmarked`). A number that is set and not measured may say so:
+``6<!-- set --> dB``.
 """
 
 from __future__ import annotations
@@ -18,6 +24,7 @@ from __future__ import annotations
 import json
 import platform
 import re
+import subprocess
 from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import cache
@@ -26,10 +33,18 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
 HISTORY = re.compile(r"(<!-- history -->\n).*?(<!-- end -->)", re.DOTALL)
+MEASURED = re.compile(r"(<!-- measured -->\n).*?(<!-- end -->)", re.DOTALL)
 BLOCK = re.compile(r"(<!-- figures: ([\w-]+)/(.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 NUMBER = re.compile(r"[−+]?\d+(?:\.(?P<decimals>\d+))?(?:e-?\d+)?")
 MARKED = re.compile(rf"{NUMBER.pattern}(?P<mark><!--= (?P<address>.+?) -->)")
 ADDRESS = re.compile(r"(?P<script>\w+)/(?P<table>[^:]+): (?P<place>.+)")
+SET = re.compile(r"[\d.,–]+<!-- set -->")
+UNIT = r"(?:dB|ms|s|seconds?|times|Gflop/s|GB/s)"
+BARE = re.compile(  # in a sentence: with two decimals or a unit, and neither = nor a word's end before it
+    rf"(?<![\w.,=/-])(?<!= )(?<!Python )[−+]?\d+(?:\.\d\d+(?![\w.])|(?:\.\d+)? {UNIT}(?![\w²]))"
+)
+CELL = re.compile(rf"[≈<>]?\s*[−+]?(?:\d*\.\d+|\d+\s?(?:%|[kMG]B\b|{UNIT}\b))")
+CODE = re.compile(r"^```.*?^```$|`[^`]*`", re.DOTALL | re.MULTILINE)
 
 
 def record(script: str, table: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -37,11 +52,19 @@ def record(script: str, table: str, columns: Sequence[str], rows: Iterable[Seque
     path = FOLDER / f"{Path(script).stem}.json"
     tables = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     tables[table] = {
-        "measured": f"{date.today().isoformat()}, {machine()}",
+        "measured": f"{date.today().isoformat()}, {code()}, {machine()}",
         "columns": list(columns),
         "rows": [[str(cell) for cell in row] for row in rows],
     }
     path.write_text(json.dumps(tables, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def code() -> str:
+    """The version that is measured, and the day of its last commit."""
+    from preimage import __version__
+
+    shown = subprocess.run(["git", "log", "-1", "--format= of %cs"], cwd=ROOT, capture_output=True, text=True)
+    return f"preimage {__version__}{shown.stdout.rstrip()}"
 
 
 def machine() -> str:
@@ -109,6 +132,7 @@ def _as_written(found: re.Match[str]) -> str:
 def markdown(table: dict) -> str:
     """A table in Markdown."""
     lines = [table["columns"], ["---"] * len(table["columns"]), *table["rows"]]
+    lines = [[cell.replace("|", "\\|") for cell in line] for line in lines]
     return "".join("|" + "".join(f" {cell} |" if cell else " |" for cell in line) + "\n" for line in lines)
 
 
@@ -116,7 +140,39 @@ def filled(text: str) -> str:
     """A document with the recorded figures at its marks."""
     text = BLOCK.sub(lambda found: found[1] + markdown(find(found[2], found[3])) + found[4], text)
     text = HISTORY.sub(lambda found: found[1] + history() + found[2], text)
+    when = measured(text)
+    text = MEASURED.sub(lambda found: found[1] + when + found[2], text)
     return MARKED.sub(_as_written, text)
+
+
+def sources(text: str) -> list[tuple[str, str]]:
+    """The tables that a document takes figures from: the benchmark and the name of each."""
+    marked = [address for found in MARKED.finditer(text) for address in found["address"].split(" ÷ ")]
+    parts = [parts for parts in map(ADDRESS.fullmatch, marked) if parts]
+    found = [(block[2], block[3]) for block in BLOCK.finditer(text)] + [(p["script"], p["table"]) for p in parts]
+    return list(dict.fromkeys(found))
+
+
+def measured(text: str) -> str:
+    """When, with which version and on which machine the figures of a document were measured, benchmark by benchmark."""
+    scripts: dict[str, dict[str, None]] = {}
+    for script, table in sources(text):
+        ending = "" if (ROOT / "benchmarks" / script).is_dir() else ".py"
+        scripts.setdefault(find(script, table)["measured"], {})[f"`benchmarks/{script}{ending}`"] = None
+    lines = [f"{', '.join(names)}: {when}" for when, names in scripts.items()]
+    return "Measured by " + ";\n".join(lines) + ".\n" if lines else ""
+
+
+def unmarked(text: str) -> list[str]:
+    """What looks like a measured figure and has no mark: cells of tables, and numbers in sentences."""
+    for pattern in (BLOCK, HISTORY, MEASURED, MARKED, SET, CODE):
+        text = pattern.sub("", text)
+    lines = text.splitlines()
+    cells = [cell.strip() for line in lines if line.startswith("|") for cell in line.strip("|").split("|")]
+    sentences = [line for line in lines if not line.startswith("|")]
+    return [cell for cell in cells if CELL.match(cell)] + [
+        f"{found[0]}: {line}" for line in sentences for found in BARE.finditer(line)
+    ]
 
 
 def history() -> str:

@@ -8,6 +8,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 Value = TypeVar("Value")
+LONGEST = 100  # characters of a field that a representation shows
 
 
 class Remembering:
@@ -39,6 +40,11 @@ class Remembering:
         memory: _Memory = vars(self).setdefault("_shared", _Memory())  # atomic, so that all threads have the same
         return memory
 
+    def __repr__(self) -> str:
+        """The fields; arrays by their shape, and what is long by its name."""
+        values = {item.name: getattr(self, item.name) for item in fields(self) if item.repr}  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(f'{name}={_brief(value)}' for name, value in values.items())})"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (type(self), {item.name: getattr(self, item.name) for item in fields(self) if item.init})  # type: ignore[arg-type]
 
@@ -46,6 +52,14 @@ class Remembering:
 class _Memory:
     def __init__(self) -> None:
         self.lock, self.values = RLock(), dict[Hashable, Any]()
+
+
+def _brief(value: Any) -> str:
+    shape = getattr(value, "shape", ())
+    if shape:
+        return f"<{' x '.join(map(str, shape))}>"
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{type(value).__name__}(...)"
 
 
 def _rebuilt(made: type, given: dict[str, Any]) -> Any:

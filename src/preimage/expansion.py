@@ -205,7 +205,7 @@ class Weighted(Batch):
             raise ValueError(f"the two expansions are of different feature spaces: {self.kernel} and {other.kernel}.")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Expansion(Weighted):
     """A batch of vectors Ψⱼ = Σᵢ wⱼᵢ φ(xᵢ) over shared points.
 
@@ -264,7 +264,7 @@ class Expansion(Weighted):
         return Expansion(kernel, points, weights)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explicit(Batch):
     """A batch of vectors of an explicit feature space, Ψⱼ = cⱼ with ⟨Ψ, φ(x)⟩ = cᵀf(x).
 

@@ -314,6 +314,16 @@ def test_noisy_examples_have_fewer_landmarks_than_clean_ones_and_no_more_than_th
     assert budget.sizes(10**6) == (200, 500, 800)  # 150 of 120 000 places for each
     assert budget.sizes(60_000) == (200, 400, 400)
     assert budget.sizes(100) == (200, 300, 300)
+    assert budget.determined(1000, 2000) == 300 and budget.determined(1000, 90_000) == 600
+
+
+@pytest.mark.parametrize("windows", [True, False])
+def test_wholes_have_as_many_landmarks_as_noisy_images_determine_where_windows_see_the_details(windows, monkeypatch):
+    monkeypatch.setattr("preimage.denoising.learning.FEW", 20)
+    monkeypatch.setattr("preimage.denoising.stack.WORTH", np.inf)  # no level is refused
+    learner = Learner(Gaussian(), Budget(60, (1.0, 1.0)), wholes=True, windows=windows)
+    stack = learner.from_noisy(noisy(blobs(300, 8), 0.2), 0.2, RNG(0))
+    assert {stage.features.n_kernel for stage in stack.levels[1].whole.stages} == {20 if windows else 60}
 
 
 def test_pictures_cut_off_have_one_level(monkeypatch):

@@ -310,12 +310,14 @@ def test_steps_count_products_with_the_operator():
 @pytest.mark.parametrize("spectrum", ["geometric", "degenerate", "rank-deficient", "indefinite"])
 def test_a_missing_pair_is_noticed(spectrum, dtype):
     A = prescribed(SPECTRA[spectrum]).astype(dtype)
+    A, given = (A + A.T) / 2, (A + A.T) / 2
     values, vectors = (part[..., ::-1] for part in np.linalg.eigh(A))
     assert is_complete(A, values[:6], vectors[:, :6])
     for missing in range(5):
         kept = [number for number in range(6) if number != missing]
         noticed = not is_complete(A, values[kept], vectors[:, kept])
         assert noticed == (values[missing] > values[kept].min() + 1e-3)  # the copies of one value are all as good
+    np.testing.assert_array_equal(A, given)  # it is overwritten and restored
 
 
 @pytest.mark.parametrize("n", [300, 700])

@@ -493,3 +493,10 @@ def test_interrupted_work_leaves_the_estimator_as_it_was(digits, from_noisy):
     with pytest.raises(KeyboardInterrupt), progress.listen(stop), warnings.catch_warnings():
         from_noisy.fit(digits[1])
     assert from_noisy.stack_ is before
+
+
+def test_arrays_that_are_no_tables_are_refused_in_one_sentence_that_names_what_takes_them():
+    with pytest.raises(ValueError, match=r"1D array of 2000 values\. .* use denoise_signal\.$"):
+        Denoiser().fit(np.zeros(2000))
+    with pytest.raises(ValueError, match=r"X\.reshape\(len\(X\), -1\) .* Denoiser\(geometry=\(4, 6\)\)\.$"):
+        Denoiser().fit(np.zeros((5, 4, 6)))

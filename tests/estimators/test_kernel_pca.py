@@ -446,7 +446,7 @@ BAD_DATA = {
     "empty": (np.empty((0, 3)), ValueError, r"Found array with 0 sample\(s\)"),
     "no features": (np.empty((5, 0)), ValueError, r"0 feature\(s\)"),
     "one row": (rows(1, 3), ValueError, "minimum of 2 is required"),
-    "one dimension": (np.arange(5.0), ValueError, "Expected 2D array, got 1D array instead"),
+    "one dimension": (np.arange(5.0), ValueError, "Expected 2D array, got 1D array of 5 values"),
     "three dimensions": (np.zeros((3, 3, 3)), ValueError, "dim 3"),
     "words": (np.array([["a", "b"], ["c", "d"]], dtype=object), ValueError, "could not convert string to float"),
     "complex": (rows(20, 3) * 1j, ValueError, "Complex data not supported"),

@@ -15,8 +15,8 @@ from preimage.features import RandomFourier
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
 from preimage.monitoring import CUSUM, EWMA, Cross, Reference
 from preimage.monitoring.limits import average_run_length, conformal_quantile, moment_limits, time_blocks
-from preimage.monitoring.scaling import Scaling
 from preimage.monitoring.t2_spe import derivatives, nested_statistics, statistics
+from preimage.scaling import Scaling
 
 LINEAR = KernelPCA(3, kernel="linear")
 CURVED = KernelPCA(8, kernel=Gaussian(3.0))

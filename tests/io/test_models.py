@@ -21,7 +21,7 @@ from preimage.features import Nystrom, RandomFourier
 from preimage.features.landmarks import KMeans
 from preimage.invertible.activations import ReLU, Sine
 from preimage.io import models
-from preimage.io.models.classes import known_classes, name_of
+from preimage.io.models.classes import RENAMED, class_of, known_classes, name_of
 from preimage.io.models.tree import TreeReader, TreeWriter
 from preimage.kernels import Gaussian, Kernel, Laplacian, Matern
 from preimage.noise import CustomNoise, GaussianNoise, SaltAndPepper
@@ -314,6 +314,11 @@ def test_older_versions_are_upgraded_step_by_step(tmp_path, monkeypatch):
     loaded = preimage.load(tmp_path / "model.npz")
     assert loaded.count_ == 3
     assert not hasattr(loaded, "n_components_")
+
+
+@pytest.mark.parametrize("old", sorted(RENAMED))
+def test_a_class_that_had_another_name_or_room_is_found(old):
+    assert class_of(old) is not None
 
 
 def test_a_field_that_an_older_version_lacked_takes_its_default():

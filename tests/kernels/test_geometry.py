@@ -10,7 +10,7 @@ from helpers import rows, sparse_rows
 from preimage import KernelKMeans, KernelPCA
 from preimage.gram import tiles, triangle
 from preimage.kernels import Exponential, Gaussian, InverseMultiquadric, Matern, RationalQuadratic
-from preimage.kernels.geometry import squared_distances
+from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 
 RADIAL = {
     "gaussian": Gaussian,
@@ -161,3 +161,21 @@ def test_one_outlier_does_not_draw_the_origin_away():
 def test_scales_without_a_square_are_refused(make, scale):
     with pytest.raises(ValueError, match="has no square in double precision: bring the columns to a scale"):
         make(scale)
+
+
+@pytest.mark.parametrize("few_cores", [0, 10**6])  # scipy's product, and scikit-learn's
+@pytest.mark.parametrize("types", [(np.float64, np.float64), (np.float32, np.float32), (np.float32, np.float64)])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_inner_products_and_norms_of_sparse_rows_are_those_of_dense_ones(few_cores, types, index, monkeypatch):
+    monkeypatch.setattr("preimage.kernels.geometry.FEW_CORES", few_cores)
+    X, Y = (sparse_rows(20, seed=seed).astype(dtype) for seed, dtype in enumerate(types))
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    products, norms, x, y = inner_products(X, Y), squared_norms(X), X.toarray(), Y.toarray()
+    assert products.dtype == np.result_type(*types) and norms.dtype == types[0]
+    np.testing.assert_allclose(products, x @ y.T, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(norms, np.square(x).sum(axis=1), rtol=1e-5)
+
+
+def test_an_entry_that_is_stored_in_parts_counts_once_in_a_norm():
+    X = sp.csr_array((np.array([1.0, 2.0]), np.array([3, 3]), np.array([0, 2])), shape=(1, 5))
+    assert squared_norms(X) == [9.0] == inner_products(X, X)[0]

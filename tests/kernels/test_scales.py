@@ -175,3 +175,9 @@ def test_a_length_scale_that_gives_new_rows_equal_codes_is_warned_of(kernel):
 
 def test_rows_that_are_repeated_are_not_alone():
     KernelPCA(2, kernel=Gaussian(1e-3)).fit(np.repeat(np.arange(40.0), 3)[:, None])
+
+
+def test_rows_that_are_near_a_few_others_only_are_not_alone():
+    middles = 1000 * np.random.default_rng(0).standard_normal((100, 3))
+    X = np.repeat(middles, 2, axis=0) + 0.1 * np.random.default_rng(1).standard_normal((200, 3))
+    KernelPCA(2, kernel=Gaussian(1.0)).fit(X)  # of rows drawn from X hardly two are of one pair

@@ -19,7 +19,7 @@ HOST, PORT = "127.0.0.1", 8765
 
 @click.command("app")
 @click.argument("file", required=False, metavar="[MODEL or DATA]", type=click.Path(exists=True, path_type=Path))
-@click.option("--port", type=click.IntRange(0, 65535), help=f"Where to listen; {PORT} or a free one by default.")
+@click.option("--port", type=click.IntRange(0, 65535), help=f"Port of the page; by default {PORT}, or a free one.")
 @click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
 def open_app(file: Path | None, port: int | None, no_browser: bool) -> None:
     """Open a page in the browser: explore codes, denoise, compare methods, fill gaps, find unusual rows.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,8 +15,7 @@ from threadpoolctl import ThreadpoolController
 from preimage import progress
 from preimage.app import compare, denoise, explore, gaps, novelty
 from preimage.app.limits import Refused
-from preimage.cli.common import sentence
-from preimage.exceptions import PreimageWarning
+from preimage.cli.common import reported_warnings, sentence
 
 # A task takes the request and a folder for its files; it returns what the page is told, and the model that stays in the
 # worker to answer questions, or None.
@@ -47,14 +45,10 @@ def _libraries() -> ThreadpoolController:
 @contextmanager
 def reported(connection: Any) -> Iterator[None]:
     """Progress and our own warnings inside this context go to the server."""
-
-    def show(message: Any, *rest: Any, **more: Any) -> None:
-        connection.send(("note", hidden_paths(" ".join(str(message).split()))))
-
-    with warnings.catch_warnings(), progress.listen(lambda *event: connection.send(("progress", *event))):
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", PreimageWarning)
-        warnings.showwarning = show
+    with (
+        reported_warnings(lambda text: connection.send(("note", hidden_paths(text)))),
+        progress.listen(lambda *event: connection.send(("progress", *event))),
+    ):
         yield
 
 

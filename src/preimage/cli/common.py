@@ -52,7 +52,7 @@ class Command(click.Command):
             raise click.UsageError("--json and the rows would both go to standard output: name a file with -o.")
         _refuse_same_places(context.params)
         try:
-            with _one_signal_only(), _notes(), shown_progress(beside_rows=standard):
+            with _one_signal_only(), reported_warnings(_note), shown_progress(beside_rows=standard):
                 result = super().invoke(context)
             if isinstance(result, CommandResult) and not standard:
                 click.echo(
@@ -242,18 +242,19 @@ def _one_signal_only() -> Iterator[None]:
 
 
 @contextmanager
-def _notes() -> Iterator[None]:
-    """Warnings of our own as notes on standard error; those of other packages are not for users of commands."""
+def reported_warnings(report: Callable[[str], Any]) -> Iterator[None]:
+    """Report our own warnings, one line each; those of other packages are not for users of commands."""
     from preimage.exceptions import PreimageWarning
-
-    def show(message: Any, *rest: Any, **more: Any) -> None:
-        click.echo(printable(f"note: {' '.join(str(message).split())}"), err=True)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", PreimageWarning)
-        warnings.showwarning = show
+        warnings.showwarning = lambda message, *_, **__: report(" ".join(str(message).split()))
         yield
+
+
+def _note(text: str) -> None:
+    click.echo(printable(f"note: {text}"), err=True)
 
 
 @contextmanager

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     type=NOISE,
     default="auto",
     show_default=True,
-    help="The noise: its σ in the units of the data ([0, 1] for pixels), or law:number.",
+    help="The noise: its standard deviation in the units of the data (pixels lie in [0, 1]), or a law, "
+    "such as poisson:30.",
 )
 @click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
 @scale_option("unless rows are images or signals")
@@ -72,8 +73,8 @@ def command(
 ) -> CommandResult:
     """Remove the noise of INPUT, and write OUTPUT in the same form.
 
-    INPUT is a table (.npy, .npz, .csv, .tsv, .parquet; - is CSV on standard input), a folder of equal images, one image
-    or one signal (.wav, .flac, or a table of one column; of several with --signal). Nothing need be known of the noise.
+    INPUT is a table (.npy, .npz, .csv, .tsv, .parquet; - is CSV on standard input), a folder of images of one size, one
+    image, or one signal (.wav, .flac, a table of one column, or of several with --signal). You need not know the noise.
     """
     from preimage import io
     from preimage.cli.denoise_run import DenoiseRun

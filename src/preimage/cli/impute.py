@@ -46,8 +46,8 @@ def command(
 ) -> CommandResult:
     """Fill in the missing values of INPUT; all other cells stay as they are.
 
-    INPUT alone may have gaps everywhere, also in columns of text with few levels: an Imputer learns from its rows. With
-    a MODEL, a file that `fit` wrote, that model fills the gaps of numbers.
+    Without a MODEL, an Imputer learns from the rows of INPUT, which may have gaps everywhere, also in columns of text
+    with few levels. With a MODEL that `fit` wrote, that model fills the gaps in columns of numbers.
     """
     from preimage.cli.apply import opened_for, write_answers
 

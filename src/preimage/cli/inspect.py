@@ -17,7 +17,7 @@ LONGEST = 1000  # characters of the first line
 
 @click.command("inspect", cls=Command)
 @click.argument("model")
-@click.option("--json", "as_json", is_flag=True, help="Tell it as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(model: str, as_json: bool) -> None:
     """Show what the file MODEL holds, from its header alone."""
     import json

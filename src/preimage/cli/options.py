@@ -87,7 +87,7 @@ class _Approximation(_Typed):
 
 
 class _Noise(_Typed):
-    name = "auto|σ|law:number"
+    name = "auto|sigma|law:number"
     laws: ClassVar = {
         "gaussian": "GaussianNoise",
         "salt-and-pepper": "SaltAndPepper",

@@ -15,11 +15,10 @@ from preimage._typing import Array, Rows
 from preimage.caching import Remembering
 from preimage.expansion import FeatureVectors
 from preimage.features import Moments
-from preimage.gram import tiles
 from preimage.kernels import Kernel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Decomposition(Remembering):
     """A fitted kernel PCA: orthonormal axes Vₖ and a mean φ̄ of feature space.
 
@@ -122,7 +121,7 @@ class Decomposition(Remembering):
         return replace(self, **changed, **axes)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OnFeatures(Decomposition):
     """Kernel PCA on explicit features f(x) with f(x)ᵀf(y) ≈ k(x, y).
 
@@ -137,12 +136,6 @@ class OnFeatures(Decomposition):
     features: Any
     moments: Moments | None
     trace_error: float
-
-    def held_out_error(self, X: Rows) -> float:
-        """The relative trace error on other rows; far above ``trace_error`` if landmarks fit their own rows only."""
-        blocks = [X[rows] for rows in tiles.row_blocks(X.shape[0], 24 * self.features.width)]
-        expressed = sum(float(np.sum(np.square(self.features(block)))) for block in blocks)
-        return max(0.0, 1 - expressed / float(np.sum(self.kernel.diagonal(X), dtype=float)))
 
     def without_moments(self) -> Self:
         slim = replace(self, moments=None)

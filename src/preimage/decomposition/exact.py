@@ -23,7 +23,7 @@ FULL_SPECTRUM = 2000  # rows up to which all negative eigenvalues of a kernel ar
 ROUND_OFF = 10  # times eps: eigenvalues relative to the largest that LAPACK's errors reach
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exact(Expanded):
     """Kernel PCA over all n training points, whose eigenvectors also give the kernel products with these points.
 

@@ -14,7 +14,7 @@ from preimage.gram import tiles
 from preimage.kernels import Kernel
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Expanded(Decomposition):
     """Axes and mean that are expansions over points: all training points, landmarks, or a reduced set.
 
@@ -84,7 +84,7 @@ class Expanded(Decomposition):
         return self._leading(q, alphas=self.alphas[:, :q].copy())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Projection(Weighted):
     """Vectors φ̄ + Σₖ βₖVₖ of a kernel PCA's subspace: an expansion that also knows its codes.
 

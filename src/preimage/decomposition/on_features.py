@@ -29,7 +29,7 @@ ENOUGH = 1000  # of them for diagnostics
 POOR = 0.1  # squared residual of an axis, relative to its squared eigenvalue, from which we warn
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Approximate(Expanded, OnFeatures):
     """Kernel PCA on landmarks: the axes are unit vectors of the landmarks' span.
 

@@ -18,7 +18,7 @@ from preimage.features import FourierMap, Moments
 from preimage.gram import tiles
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Spectral(OnFeatures):
     """Axes and mean in the coordinates of random Fourier features.
 

@@ -90,8 +90,11 @@ class Budget:
         """The landmarks of the second stages, for this many noisy points; without a number, for clean examples."""
         if n_points is None:
             return (self.n_landmarks,) * self.n_levels
-        most = max(min(n_points, self.places) // PLACES_A_LANDMARK, FEW)
-        return tuple(min(round(share * self.n_landmarks), most) for share in self.shares)
+        return tuple(self.determined(round(share * self.n_landmarks), n_points) for share in self.shares)
+
+    def determined(self, n_landmarks: int, n_places: int) -> int:
+        """So many landmarks, or as many as noisy places determine the weights of."""
+        return min(n_landmarks, max(min(n_places, self.places) // PLACES_A_LANDMARK, FEW))
 
 
 BUDGETS = {
@@ -133,8 +136,10 @@ class Learner:
             "at_large": max(0.6, 8 * sigma - 1.7),  # the more noise, the more the wider surroundings help
             "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= useful[teaching, ..., 0].size <= self.budget.places,
         }
-        sizes = self.budget.sizes(useful[teaching, ..., 0].size)
-        stack = self._fit(lambda: (teachers, fold), sizes, validation, rng, **settings)
+        sizes, whole = self.budget.sizes(useful[teaching, ..., 0].size), self.budget.n_landmarks
+        if self.windows:  # which see the details
+            whole = self.budget.determined(whole, len(teaching))
+        stack = self._fit(lambda: (teachers, fold), whole, sizes, validation, rng, **settings)
         if stack.is_linear:
             stack = stack.linear_again(Noisy.draw(useful, sigma, rng, trusted))
         some = images[:VALIDATION]
@@ -147,13 +152,17 @@ class Learner:
         copies = int(np.clip(round(ENOUGH / len(teaching)), 1, MOST_COPIES))
         truth, fold = np.concatenate([images[teaching]] * copies), np.tile(_folds(len(teaching), rng), copies)
         validation = Clean(images[held_out], noise(images[held_out], rng))
-        return self._fit(lambda: (Clean(truth, noise(truth, rng)), fold), self.budget.sizes(), validation, rng)
+        budget = self.budget
+        return self._fit(
+            lambda: (Clean(truth, noise(truth, rng)), fold), budget.n_landmarks, budget.sizes(), validation, rng
+        )
 
-    def _fit(self, draw: Callable, sizes: tuple[int, ...], validation: Examples, rng, **settings) -> Stack:
+    def _fit(self, draw: Callable, whole: int, sizes: tuple[int, ...], validation: Examples, rng, **settings) -> Stack:
+        """A stack whose first stages have ``whole`` landmarks, and whose second ones have ``sizes``."""
         budget = self.budget
         recipes = tuple(Recipe(self.kernel, size, budget.places) for size in sizes)
         plan = Plan(
-            Recipe(self.kernel, budget.n_landmarks, budget.places) if self.wholes else None,
+            Recipe(self.kernel, whole, budget.places) if self.wholes else None,
             recipes if self.windows else (),
             1 if settings.get("mending") else budget.n_levels,  # validation without values cut off misleads others
             0.0 if self.anywhere else POSITION,

@@ -116,8 +116,9 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
 
 
 def read_rows(estimator: Any, X: RowsLike, **options: Any):
-    """Rows of floats by scikit-learn's ``validate_data``; the error for missing values says how to fill them."""
+    """Rows of floats by scikit-learn's ``validate_data``; errors say what to do about missing values and other axes."""
     X = as_numpy(X) if is_tensor(X) else X
+    _check_axes(estimator, X)
     try:
         found = validate_data(estimator, X, dtype=FLOATS, **options)
         _check_squares(estimator, found)
@@ -129,12 +130,30 @@ def read_rows(estimator: Any, X: RowsLike, **options: Any):
         raise ValueError(f"Input X contains NaN. {_what_fills_gaps(estimator, fitting)}") from None
 
 
+def _check_axes(estimator: Any, X: RowsLike) -> None:
+    """Refuse arrays that are no table; scikit-learn's own error would print all their values."""
+    axes = getattr(X, "ndim", 2)
+    if axes == 1:
+        alone = " For one signal, use denoise_signal." if hasattr(estimator, "denoise_signal") else ""
+        raise ValueError(
+            f"Expected 2D array, got 1D array of {len(X)} values. Reshape your data: array.reshape(-1, 1) is a table "
+            f"of one column, array.reshape(1, -1) of one row.{alone}"
+        )
+    if axes > 2:
+        name = type(estimator).__name__
+        shape = f" and name their shape: {name}(geometry={X.shape[1:]})" if hasattr(estimator, "geometry") else ""
+        raise ValueError(
+            f"Found array with dim {axes}, while {name} takes a table with one row per image or observation: use "
+            f"X.reshape(len(X), -1){shape}."
+        )
+
+
 def _check_squares(estimator: Any, X: RowsLike) -> None:
     """Refuse rows whose squares overflow when they are summed; the values of a kernel matrix may."""
-    if not X.size or get_tags(estimator).input_tags.pairwise:
+    if not X.size:
         return
-    size, reach = np.nanmax(np.abs([X.max(), X.min()])), np.sqrt(np.finfo(X.dtype).max / X.size)
-    if size > reach:
+    size, reach = max(X.max(), -X.min()), np.sqrt(np.finfo(X.dtype).max / X.size)
+    if size > reach and not get_tags(estimator).input_tags.pairwise:
         raise ValueError(
             f"the numbers of X reach {size:.3g}, and their squares overflow: bring the columns to a smaller scale."
         )

@@ -24,7 +24,7 @@ from preimage.monitoring.calibration import calibrate
 from preimage.monitoring.ewma_cusum import as_memory
 from preimage.monitoring.limits import as_limits
 from preimage.monitoring.process_model import Fit, ProcessModel
-from preimage.monitoring.scaling import Scaling
+from preimage.scaling import Scaling
 
 EXACT, LANDMARKS = 5000, 1000  # rows up to which a chosen model is exact, and landmarks beyond
 FEWEST = 4  # rows

@@ -15,7 +15,7 @@ from preimage.estimators.kernel_pca import KernelPCA
 from preimage.io.chunks import Chunks
 from preimage.io.models import Persistent
 from preimage.kernels import Kernel
-from preimage.monitoring.scaling import Scaling
+from preimage.scaling import Scaling
 
 
 class Standardised(Persistent, TransformerMixin, BaseEstimator):

@@ -92,11 +92,12 @@ def n_threads() -> int:
 
 def n_cores() -> int:
     """The cores that this process may use: by its affinity, and by its container's or joblib's limit."""
-    return min(_cpu_count(), len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else _cpu_count()
+    return min(cpu_count(), len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else cpu_count()
 
 
 @lru_cache
-def _cpu_count() -> int:
+def cpu_count() -> int:
+    """The cores of the machine or of its container: the most that :func:`n_threads` ever is."""
     return joblib.cpu_count()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from preimage.kernels.geometry import fill_from_differences, recompute_cancelled
 
 TILE = 496  # side of a tile: 2 MiB of float64 stay in a core's cache; rows of a power of two would evict each other
 STRIP = 2**19  # bytes of a tile that are turned from inner products into kernel values at once
-SAMPLE = 100  # rows that a centre without outliers is taken from
+SAMPLE = 32  # rows that a centre without outliers is taken from
 COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
 
 Place = tuple[slice, slice]  # the rows and the columns of a tile
@@ -215,9 +216,9 @@ class PreparedRows:
 
 def _centre(X: np.ndarray) -> np.ndarray:
     """The mean of the rows, or the median of some of them where outliers have drawn the mean away from most rows."""
-    mean, some = X.mean(axis=0), X[:: max(1, len(X) // SAMPLE)].astype(float)
+    mean, some = X.mean(axis=0), np.asarray(X[:: -(-len(X) // SAMPLE)], dtype=float)
     far = _middle(squared_norms(some - mean))
-    if far <= 2 * _middle(squared_norms(some - np.roll(some, 1, axis=0))):
+    if far <= 2 * _middle(squared_norms(some - some[np.arange(len(some)) - 1])):
         return mean
     median = np.median(some, axis=0).astype(mean.dtype)
     return median if far > 2 * _middle(squared_norms(some - median)) else mean
@@ -268,10 +269,15 @@ def mirror(matrix: np.ndarray) -> None:
 
     def copy(part: slice) -> None:
         block = matrix[part, part]
-        np.copyto(block, block.T.copy(), where=np.tri(len(block), k=-1, dtype=bool))
+        np.copyto(block, block.T.copy(), where=_below_diagonal(len(block)))
         matrix[part.stop :, part] = matrix[part, part.stop :].T
 
     threads.parallel_map(copy, slices(len(matrix), max(TILE // 8, len(matrix) // 64)))
+
+
+@lru_cache(maxsize=16)
+def _below_diagonal(n: int) -> np.ndarray:
+    return np.tri(n, k=-1, dtype=bool)
 
 
 def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) -> list:
@@ -300,8 +306,11 @@ def tile_side(X: Rows, most: int | None = None) -> int:
 
     A tile of side s holds ``COPIES`` s² numbers, and of its rows and columns two copies, 4s × their width.
     """
-    share = threads.working_bytes() / 8 / threads.n_threads()
-    width = X.size / max(X.shape[0], 1)  # numbers stored per row
+    numbers, width = threads.working_bytes() / 8, X.size / max(X.shape[0], 1)  # width: numbers stored per row
+    side = min(most or TILE, X.shape[0])
+    if threads.cpu_count() * (COPIES * side**2 + 4 * side * width) <= numbers:  # however many threads there are
+        return most or TILE
+    share = numbers / threads.n_threads()
     affordable = (np.sqrt(4 * width**2 + COPIES * share) - 2 * width) / COPIES
     return max(16, min(most or TILE, int(affordable)))
 
@@ -312,8 +321,9 @@ def upper_tiles(X: Rows) -> list[Place]:
     They are up to twice as long as others: stored tiles are used as they are, and the thin products of eigensolvers are
     faster with long ones.
     """
-    side = tile_side(X, most=int(np.clip(-(-X.shape[0] // 6), TILE, 2 * TILE)))
-    blocks = slices(X.shape[0], side)
+    n = X.shape[0]
+    n_blocks = -(-n // tile_side(X, most=int(np.clip(-(-n // 6), TILE, 2 * TILE))))
+    blocks = slices(n, -(-n // n_blocks))  # of equal length: products with thin tiles are slow
     return [(rows, columns) for i, rows in enumerate(blocks) for columns in blocks[i:]]
 
 

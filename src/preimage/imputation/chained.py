@@ -97,30 +97,39 @@ class ChainedMap:
 
 
 class _Pairs:
-    """Kernel values of rows with points, of all columns but one; a column may be replaced at little cost."""
+    """Kernel values of rows with points, of all columns but one; a column may be replaced at little cost.
+
+    The values of a call last until the next one: all calls share their memory, which the system need not clear again.
+    """
 
     def __init__(self, rows: Array, points: Array, width: float, linear: float):
         self.rows, self.points, self.width, self.linear = rows, points, width, linear / rows.shape[1]
         self.products = rows @ points.T
-        squares = [np.einsum("ij,ij->i", part, part) for part in (rows, points)]
-        self.distances = squares[0][:, None] + squares[1] - 2 * self.products
+        self.others, self.values = np.empty_like(self.products), np.empty_like(self.products)
 
     def without(self, j: int) -> Array:
-        """k₋ⱼ of all pairs."""
-        distances, products = self._column(j)
-        values = np.exp(np.minimum(distances - self.distances, 0) / self.width)
-        values += self.linear * (self.products - products)
+        """k₋ⱼ of all pairs, from −‖x − y‖² = 2xᵀy − ‖x‖² − ‖y‖² of the other columns."""
+        others, values = np.subtract(self.products, self._column(j), out=self.others), self.values
+        np.subtract(others, self._half_squares(self.rows, j)[:, None], out=values)
+        values -= self._half_squares(self.points, j)
+        values *= 2 / self.width
+        np.exp(np.minimum(values, 0, out=values), out=values)
+        others *= self.linear
+        values += others
         return values
 
     def replace(self, j: int, column: Array) -> None:
         """Replace a column of the rows, and of the points where these are the same array."""
-        before = self._column(j)
+        self.products -= self._column(j)
         self.rows[:, j] = column
-        after = self._column(j)
-        self.distances += after[0] - before[0]
-        self.products += after[1] - before[1]
+        self.products += self._column(j)
 
-    def _column(self, j: int) -> tuple[Array, Array]:
-        """What one column adds to squared distances and products."""
-        rows, points = self.rows[:, j, None], self.points[:, j]
-        return np.square(rows - points), rows * points
+    def _column(self, j: int) -> Array:
+        """What one column adds to the products."""
+        return np.multiply(self.rows[:, j, None], self.points[:, j], out=self.others)
+
+    @staticmethod
+    def _half_squares(rows: Array, j: int) -> Array:
+        """‖x‖²/2 of all columns but one."""
+        found: Array = (np.einsum("ij,ij->i", rows, rows) - np.square(rows[:, j])) / 2
+        return found

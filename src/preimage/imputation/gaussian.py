@@ -72,10 +72,11 @@ class GaussianModel:
         """The mean and the covariance of the rows, expected from what is observed of them."""
         W, d = self.loadings, X.shape[1]
         filled, uncertain = np.empty_like(X), np.zeros((d, d))
-        for rows, missing, z, inverse in self._factors(X):
-            filled[rows] = np.where(missing, self.mean + z @ W.T, X[rows])
-            for lost, spread in zip(missing, inverse, strict=True):
-                uncertain[np.ix_(lost, lost)] += W[lost] @ spread @ W[lost].T
+        for block in self._factors(X):
+            filled[block.rows] = np.where(block.missing, self.mean + block.factors @ W.T, X[block.rows])
+            for pattern, spread, count in zip(block.patterns, block.inverses, block.counts, strict=True):
+                lost = np.flatnonzero(pattern)
+                uncertain[lost[:, None], lost] += count * (W[lost] @ spread @ W[lost].T)
         uncertain[np.diag_indices(d)] += self.variance * np.isnan(X).sum(axis=0)
         mean = filled.mean(axis=0)
         centred = filled - mean
@@ -99,44 +100,61 @@ class GaussianModel:
         unit = np.sqrt(np.broadcast_to(np.asarray(self.variance, self.mean.dtype), self.mean.shape))
         return unit, self.loadings / unit[:, None]
 
-    def _factors(self, X: Array) -> Iterator[tuple[slice, Array, Array, Array]]:
-        """Blocks of rows: which entries are missing, and E[z | observed] with its covariance, row by row.
+    def _factors(self, X: Array) -> Iterator[_Factors]:
+        """E[z | observed] of blocks of rows, and its covariance, which rows that miss the same entries share.
 
         With V = Ψ^−½W at observed entries, the covariance is (VₒᵀVₒ + I)⁻¹.
         """
         (unit, V), q = self._scaled, self.loadings.shape[1]
         squares = (V[:, :, None] * V[:, None, :]).reshape(len(V), -1)
-        for rows in tiles.row_blocks(len(X), 4 * q * q * V.itemsize):
+        for rows in tiles.row_blocks(len(X), 5 * q * q * V.itemsize):
             missing = np.isnan(X[rows])
-            seen = (~missing).astype(V.dtype)
-            inverse = np.linalg.inv((seen @ squares).reshape(-1, q, q) + np.eye(q, dtype=V.dtype))
+            patterns, group, counts = np.unique(missing, axis=0, return_inverse=True, return_counts=True)
+            seen = (~patterns).astype(V.dtype)
+            inverses = np.linalg.inv((seen @ squares).reshape(-1, q, q) + np.eye(q, dtype=V.dtype))
             known = np.where(missing, 0, (X[rows] - self.mean) / unit) @ V
-            yield rows, missing, np.einsum("rij,rj->ri", inverse, known), inverse
+            group = group.ravel()  # numpy 2.0 returned a column
+            factors = np.einsum("rij,rj->ri", inverses[group], known)
+            yield _Factors(rows, missing, factors, group, patterns, inverses, counts)
 
     def __call__(self, X: Array) -> Array:
         """The rows with NaN filled by E[missing | observed] = μ + W E[z | observed]."""
         filled = np.array(X)
-        for rows, missing, z, _ in self._factors(X):
-            filled[rows] = np.where(missing, self.mean + z @ self.loadings.T, X[rows])
+        for block in self._factors(X):
+            filled[block.rows] = np.where(block.missing, self.mean + block.factors @ self.loadings.T, X[block.rows])
         return filled
 
     def deviation(self, X: Array) -> Array:
         """Standard deviations (ψⱼ + wⱼᵀ(VₒᵀVₒ + I)⁻¹wⱼ)^½ of missing entries given the others; 0 for observed ones."""
         W, found = self.loadings, np.zeros_like(X)
-        for rows, missing, _, inverse in self._factors(X):
-            spread = np.einsum("rjq,jq->rj", W @ inverse, W)
-            found[rows] = np.where(missing, np.sqrt(self.variance + np.maximum(spread, 0)), 0)
+        for block in self._factors(X):
+            spread = np.einsum("pjq,jq->pj", W @ block.inverses, W)
+            deviations = np.where(block.patterns, np.sqrt(self.variance + np.maximum(spread, 0)), 0)
+            found[block.rows] = deviations[block.group]
         return found
 
     def draw(self, X: Array, rng: Generator) -> Array:
         """By how much missing entries may differ from their means, drawn jointly for a row; 0 for observed ones."""
         found = np.zeros_like(X)
-        for rows, missing, z, inverse in self._factors(X):
-            roots = np.linalg.cholesky((inverse + np.swapaxes(inverse, 1, 2)) / 2)
-            factors = np.einsum("rij,rj->ri", roots, rng.standard_normal(z.shape))
-            noise = np.sqrt(self.variance) * rng.standard_normal(missing.shape)
-            found[rows] = np.where(missing, factors @ self.loadings.T + noise, 0)
+        for block in self._factors(X):
+            roots = np.linalg.cholesky((block.inverses + np.swapaxes(block.inverses, 1, 2)) / 2)
+            factors = np.einsum("rij,rj->ri", roots[block.group], rng.standard_normal(block.factors.shape))
+            noise = np.sqrt(self.variance) * rng.standard_normal(block.missing.shape)
+            found[block.rows] = np.where(block.missing, factors @ self.loadings.T + noise, 0)
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Factors:
+    """What is known of the factors of a block of rows, of which each belongs to a group that misses one pattern."""
+
+    rows: slice
+    missing: Array
+    factors: Array
+    group: Array
+    patterns: Array
+    inverses: Array
+    counts: Array
 
 
 @dataclass(frozen=True)

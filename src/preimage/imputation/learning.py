@@ -10,6 +10,7 @@ import numpy as np
 
 from preimage import progress
 from preimage._typing import Array, Generator
+from preimage.gram.threads import parallel_map
 from preimage.imputation.calibration import ErrorCalibration
 from preimage.imputation.chained import ChainedRegression
 from preimage.imputation.gaussian import EqualNoise, GaussianModel, OwnNoise
@@ -114,7 +115,7 @@ class _Trial:
         names, settings, errors = list(noises), [path[0] for path in found], [path[3] for path in found]
         for number, (name, family) in enumerate(FAMILIES.items()):
             progress.report("settings", number, len(FAMILIES))
-            tried = [(setting, _errors(X, tables, firsts, setting, rng)) for setting in family]
+            tried = zip(family, _errors(X, tables, firsts, family, rng), strict=True)
             setting, error = min(tried, key=lambda pair: float(np.square(pair[1]).sum()))
             names, settings, errors = [*names, name], [*settings, setting], [*errors, error]
         progress.report("settings", len(FAMILIES), len(FAMILIES))
@@ -154,7 +155,7 @@ def _noises(d: int) -> dict[str, list[Any]]:
 
 def _best_paths(X: Array, tables: list, noises: list[Any]) -> tuple[list[Any], list[GaussianModel], float, Array]:
     """The path up to the best setting, its models of all tables, its error and its errors at hidden entries."""
-    models = [list(gaussian_path(rows, noises)) for rows, _ in tables]
+    models = parallel_map(lambda table: list(gaussian_path(table[0], noises)), tables)
     errors = [
         _joined([model[k](rows) - X for model, (rows, _) in zip(models, tables, strict=True)], tables)
         for k in range(len(noises))
@@ -164,15 +165,23 @@ def _best_paths(X: Array, tables: list, noises: list[Any]) -> tuple[list[Any], l
     return noises[: k + 1], [model[k] for model in models], sizes[k], errors[k]
 
 
-def _errors(X: Array, tables: list, firsts: list[GaussianModel], setting: Any, rng: Generator) -> Array:
-    """The errors of a setting at the hidden entries of all tables, 0 elsewhere."""
-    answers = []
-    for (rows, hidden), first in zip(tables, firsts, strict=True):
+def _errors(
+    X: Array, tables: list, firsts: list[GaussianModel], settings: tuple[Any, ...], rng: Generator
+) -> list[Array]:
+    """The errors of every setting at the hidden entries of all tables, 0 elsewhere; settings and tables in parallel."""
+
+    def error(task: tuple[Any, Any, GaussianModel, int]) -> Array:
+        setting, (rows, hidden), first, seed = task
         chosen, answer = hidden.any(axis=1), np.array(X)
         if chosen.any():
-            answer[chosen] = setting.fit(rows, first, rng)(rows[chosen])
-        answers.append(answer - X)
-    return _joined(answers, tables)
+            answer[chosen] = setting.fit(rows, first, np.random.default_rng(seed))(rows[chosen])
+        return answer - X
+
+    cases = [(setting, *pair) for setting in settings for pair in zip(tables, firsts, strict=True)]
+    seeds = rng.integers(2**63, size=len(cases))
+    found = parallel_map(error, [(*case, seed) for case, seed in zip(cases, seeds, strict=True)])
+    n = len(tables)
+    return [_joined(found[k * n : (k + 1) * n], tables) for k in range(len(settings))]
 
 
 def _joined(parts: list[Array], tables: list) -> Array:

@@ -124,7 +124,7 @@ class ReLU:
 NAMES = {"sine": Sine, "relu": ReLU}
 
 
-def as_activation(activation: Any) -> Any:
+def as_activation(activation: Any) -> Activation:
     """An activation from what users type: an object, or a name."""
     if isinstance(activation, str):
         if activation not in NAMES:

@@ -9,18 +9,28 @@ error of at most κ(0)γ/ρ: about 1e-10 in double precision and 1e-4 in single 
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from preimage._typing import Array, Rows
 
+FEW_CORES = 2
 NARROW = 2  # columns up to which differences are as fast as inner products
 MANY = 16  # where more than one pair in 16 has cancelled, all are computed from differences
 PAIRS = 2**15  # entries of the differences of pairs held at once
 
 
 def inner_products(X: Rows, Y: Rows) -> Array:
-    """The matrix X Yᵀ, always dense."""
+    """The matrix X Yᵀ, always dense.
+
+    scikit-learn's product of sparse rows takes less than half the time of scipy's, but holds the interpreter's lock:
+    it serves where there are few cores.
+    """
+    if sp.issparse(X) and sp.issparse(Y) and X.dtype == Y.dtype and (os.cpu_count() or 1) <= FEW_CORES:
+        return np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
     products = X @ Y.T
     return products if isinstance(products, np.ndarray) else products.toarray()
 
@@ -28,6 +38,8 @@ def inner_products(X: Rows, Y: Rows) -> Array:
 def squared_norms(X: Rows) -> Array:
     """‖x‖² for every row x."""
     if not isinstance(X, np.ndarray):
+        if X.has_canonical_format and X.dtype.kind == "f":
+            return np.asarray(row_norms(X, squared=True))
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     squares: Array = np.einsum("ij,ij->i", X, X)
     return squares

@@ -74,7 +74,9 @@ def _unit(X: Rows) -> Rows:
     """Rows divided by their norm; rows of zeros stay zero."""
     norms = np.sqrt(squared_norms(X))
     scale = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
-    return sp.diags_array(scale).tocsr() @ X if sp.issparse(X) else X * scale[:, None]
+    if isinstance(X, np.ndarray):
+        return X * scale[:, None]
+    return sp.csr_array((X.data * np.repeat(scale, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
 
 
 @dataclass(frozen=True)

@@ -155,8 +155,34 @@ class Exponential(_LengthScaled):
         return _student_frequencies(n, dim, rng, degrees=1, length_scale=self._scale)
 
 
+class _PowerOfDistance(_LengthScaled):
+    """(1 + t / 2αℓ²)^(−α) with an α of the subclass."""
+
+    @property
+    def _alpha(self) -> float:
+        raise NotImplementedError
+
+    def profile(self, t: Array) -> Array:
+        return (1 + t / (self._alpha * self._c)) ** -self._alpha
+
+    def derivative(self, t: Array) -> Array:
+        return -((1 + t / (self._alpha * self._c)) ** (-self._alpha - 1)) / self._c
+
+    def log_slope(self, t: Array) -> Array:
+        return -(self._alpha + 1) * np.log1p(t / (self._alpha * self._c)) - log(self._c)
+
+    def inverse(self, value: Array) -> Array:
+        value = _clip(value, power=min(1, self._alpha / 2))  # so that the inverse is finite
+        return self._alpha * self._c * (value ** (-1 / self._alpha) - 1)
+
+    def frequencies(self, n: int, dim: int, rng: Generator) -> Array:
+        """√τ g / ℓ with g standard normal and τ ~ Gamma(α, rate α)."""
+        precision = rng.gamma(self._alpha, 1 / self._alpha, size=(n, 1))
+        return np.sqrt(precision) * rng.standard_normal((n, dim)) / self._scale
+
+
 @dataclass(frozen=True)
-class RationalQuadratic(_LengthScaled):
+class RationalQuadratic(_PowerOfDistance):
     """(1 + t / 2αℓ²)^(−α) of the squared distance t, a mixture of Gaussian kernels of many length scales.
 
     Parameters
@@ -190,27 +216,9 @@ class RationalQuadratic(_LengthScaled):
     def _alpha(self) -> float:
         return float(self.alpha)
 
-    def profile(self, t: Array) -> Array:
-        return (1 + t / (self._alpha * self._c)) ** -self._alpha
-
-    def derivative(self, t: Array) -> Array:
-        return -((1 + t / (self._alpha * self._c)) ** (-self._alpha - 1)) / self._c
-
-    def log_slope(self, t: Array) -> Array:
-        return -(self._alpha + 1) * np.log1p(t / (self._alpha * self._c)) - log(self._c)
-
-    def inverse(self, value: Array) -> Array:
-        value = _clip(value, power=min(1, self._alpha / 2))  # so that the inverse is finite
-        return self._alpha * self._c * (value ** (-1 / self._alpha) - 1)
-
-    def frequencies(self, n: int, dim: int, rng: Generator) -> Array:
-        """√τ g / ℓ with g standard normal and τ ~ Gamma(α, rate α)."""
-        precision = rng.gamma(self.alpha, 1 / self.alpha, size=(n, 1))
-        return np.sqrt(precision) * rng.standard_normal((n, dim)) / self._scale
-
 
 @dataclass(frozen=True)
-class InverseMultiquadric(_LengthScaled):
+class InverseMultiquadric(_PowerOfDistance):
     """(1 + t / ℓ²)^(−1/2) of the squared distance t, the rational quadratic with α = 1/2.
 
     Parameters
@@ -232,23 +240,8 @@ class InverseMultiquadric(_LengthScaled):
     """
 
     @property
-    def _rational(self) -> RationalQuadratic:
-        return RationalQuadratic(self._scale, alpha=0.5)
-
-    def profile(self, t: Array) -> Array:
-        return self._rational.profile(t)
-
-    def derivative(self, t: Array) -> Array:
-        return self._rational.derivative(t)
-
-    def log_slope(self, t: Array) -> Array:
-        return self._rational.log_slope(t)
-
-    def inverse(self, value: Array) -> Array:
-        return self._rational.inverse(value)
-
-    def frequencies(self, n: int, dim: int, rng: Generator) -> Array:
-        return self._rational.frequencies(n, dim, rng)
+    def _alpha(self) -> float:
+        return 0.5
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from preimage._typing import Rows
+from preimage._typing import Array, Rows
 from preimage.exceptions import LengthScaleWarning, warn
 from preimage.kernels import Kernel
 from preimage.kernels.base import knows
@@ -117,17 +117,21 @@ def resolve(kernel: Kernel, X: Rows) -> Kernel:
 
 
 def warn_if_too_short(kernel: Kernel, X: Rows) -> None:
-    """Warn where most rows are so far from all others that the kernel does not relate them, nor new rows to any."""
+    """Warn where most rows are so far from all others that the kernel does not relate them, nor new rows to any.
+
+    Each of a few rows is compared with another one first, which most often tells already that it is not alone.
+    """
     in_memory = isinstance(X, np.ndarray) or sp.issparse(X)
     if not (in_memory and X.shape[0] > FEW and kernel.argument == "distance" and knows(kernel, "profile")):
         return
-    chosen = np.linspace(0, X.shape[0] - 1, FEW).astype(int)
+    chosen = np.arange(FEW) * (X.shape[0] - 1) // (FEW - 1)
     with np.errstate(over="ignore", invalid="ignore"):
+        if _share_alone(kernel, squared_norms(X[chosen] - X[np.roll(chosen, 1)])) <= MOST_ALONE:
+            return
         distances = squared_distances(X[chosen], X)
     middle = float(np.sqrt(np.median(distances) / 2))
     distances[np.arange(FEW), chosen] = np.inf
-    nearest, own = kernel.profile(distances.min(axis=1)), kernel.profile(np.zeros(1, distances.dtype))
-    alone = float(np.mean(nearest < UNRELATED * own))
+    alone = _share_alone(kernel, distances.min(axis=1))
     if alone > MOST_ALONE and np.isfinite(middle):
         warn(
             f"the length scale of {kernel!r} is too short for these rows: {alone:.0%} of them are unrelated to all "
@@ -135,6 +139,11 @@ def warn_if_too_short(kernel: Kernel, X: Rows) -> None:
             f"median rule gives about {middle:.2g}.",
             LengthScaleWarning,
         )
+
+
+def _share_alone(kernel: Any, nearest: Array) -> float:
+    """The share of rows that are unrelated to the nearest other row, at these squared distances."""
+    return float(np.mean(kernel.profile(nearest) < UNRELATED * kernel.profile(np.zeros(1, nearest.dtype))))
 
 
 def takes_rows(kernel: Kernel) -> bool:

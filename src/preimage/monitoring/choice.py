@@ -18,9 +18,9 @@ from preimage.kernels import Kernel, Linear, scales
 from preimage.monitoring.ewma_cusum import Memory
 from preimage.monitoring.limits import Reference, moment_limits, time_blocks
 from preimage.monitoring.process_model import ProcessModel
-from preimage.monitoring.scaling import Scaling
 from preimage.monitoring.t2_spe import nested_statistics
 from preimage.monitoring.window import Window
+from preimage.scaling import Scaling
 
 __all__ = ["Setting", "choose_setting"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from preimage.monitoring import t2_spe
 from preimage.monitoring.ewma_cusum import Memory
 from preimage.monitoring.limits import time_blocks
-from preimage.monitoring.scaling import Scaling
 from preimage.monitoring.window import Window
+from preimage.scaling import Scaling
 
 __all__ = ["ProcessModel", "cross_fitted"]
 

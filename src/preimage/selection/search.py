@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -110,7 +110,7 @@ class Selection:
     """
 
     best: KernelPCA
-    table: tuple[Candidate, ...]
+    table: tuple[Candidate, ...] = field(repr=False)
     risk: Risk
     noise: NoiseLevel | None
 

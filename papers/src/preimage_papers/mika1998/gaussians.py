@@ -132,7 +132,7 @@ def _table1(found: dict[str, Any], published: dict[str, Any], reading: str) -> T
         rows.append([f"σ = {sigma}, published", *cells])
         rows.append(["measured, median", *(f"{v:.2f}" for v in np.median(draws, axis=0))])
         quantiles = np.quantile(draws, [0.05, 0.95], axis=0).T
-        rows.append(["5 to 95 % of draws", *(f"{a:.2g} to {b:.2g}" for a, b in quantiles)])
+        rows.append(["5 to 95 % of draws", *(f"{_short(a)} to {_short(b)}" for a, b in quantiles)])
     side = READINGS[reading]
     return Table(
         ["", *(f"n = {n}" for n in COMPONENTS)],
@@ -140,6 +140,11 @@ def _table1(found: dict[str, Any], published: dict[str, Any], reading: str) -> T
         f"Mika et al., Table 1: squared distance of linear over kernel PCA, centres in [−{side:g}, {side:g}]¹⁰, "
         f"{len(draws)} draws. * {published['inference']}",
     )
+
+
+def _short(ratio: float) -> str:
+    """Two digits, and no power of ten."""
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
 def _variants(found: dict[str, Any], published: np.ndarray) -> Table:

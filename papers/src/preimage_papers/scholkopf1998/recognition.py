@@ -17,7 +17,7 @@ from preimage_papers.scholkopf1998.toys import polynomial
 
 SIZES = (32, 64, 128, 256, 512, 1024, 2048)
 DEGREES = (1, 2, 3, 4, 5, 6, 7)
-PIXELS = ("raw", "smoothed")
+PIXELS = ("smoothed", "raw")
 PIECES = tuple(f"{pixels}-{degree}" for pixels in ("smoothed", "raw") for degree in DEGREES)
 QUICK_PIECES = ("smoothed-1", "smoothed-3", "raw-3")
 PENALTIES = (1.0, 3.0, 10.0, 30.0)  # C of the machine, for codes of mean square norm 1

@@ -195,7 +195,7 @@ def _blocks(shape: tuple[int, ...], sizes: dict[int, int]) -> list[tuple[slice, 
 def _overlaid(rows: np.ndarray, local: tuple[int, ...], sides: tuple[int, ...]) -> np.ndarray:
     """The sum of patches at all corners of a part of an image."""
     total = np.zeros([n + side - 1 for n, side in zip(local, sides, strict=True)], dtype=np.float32)
-    columns = np.ascontiguousarray(rows.T).reshape(*sides, *local)
+    columns = (rows.T if rows.strides[1] == 0 else np.ascontiguousarray(rows.T)).reshape(*sides, *local)
     for offset in np.ndindex(*sides):
         total[tuple(slice(start, start + n) for start, n in zip(offset, local, strict=True))] += columns[offset]
     return total

@@ -15,6 +15,7 @@ __all__ = ["class_of", "known_classes", "name_of"]
 
 # A class is known by its room and its name, so that files outlive a move from one module of a room to another.
 ROOMS = (
+    "scaling",
     "kernels",
     "noise",
     "eigen",
@@ -40,11 +41,12 @@ MOVED = {
     "activations": "invertible",
     "machines": "reduced",
 }
-# Classes that had another name in the same room.
+# Classes that had another name, or stood in another room.
 RENAMED = {
     "decomposition.Decomposition": "decomposition.Expanded",
     "denoising.Wiener": "denoising.LinearFilter",
     "invertible.Decoder": "invertible.AnchoredDecoder",
+    "monitoring.Scaling": "scaling.Scaling",
     "preimages._LearnedMap": "preimages.LearnedMap",
     "reduced.Selection": "reduced.Selected",
 }

@@ -1,4 +1,4 @@
-"""Columns in units of their standard deviation, and columns that are constant."""
+"""Columns in units of their standard deviation, and columns that are constant: for tables and processes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Scaling:
     Parameters
     ----------
     mean, deviation : arrays of shape (d,)
-        Of the normal rows; the deviation of a constant column is 1.
+        Of the training rows; the deviation of a constant column is 1.
     constant : boolean array of shape (d,)
-        Which columns are constant in the normal rows.
+        Which columns are constant in the training rows.
     """
 
     mean: np.ndarray

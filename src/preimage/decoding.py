@@ -27,7 +27,8 @@ REACH = 3  # times as many neighbours have a weight
 ENOUGH = 20_000  # pairs that the regression is learned from
 METHODS = ("auto", "learned", "neighbors", "distances")
 TIE = 1.05  # ratio of errors up to which the smoother map is preferred
-AROUND = 10  # neighbours of a code that tell how uncertain its row is
+AROUND = 10  # neighbours of a code that tell how far it is from the known ones
+LEAST = 1e-3  # of the mean error: errors below count as this
 
 
 class CodeMap(Protocol):
@@ -97,7 +98,7 @@ class Neighbours:
         some = slice(None, None, -(-len(shown) // ENOUGH))
 
         def missed(count: int, part: slice) -> Array:
-            return shown[part] - _weighted_mean(shown, distances[part], near[part], count)
+            return shown[part] - weighted_mean(shown, distances[part], near[part], count)
 
         errors = {count: float(np.square(missed(count, some)).mean()) for count in COUNTS if count <= near.shape[1]}
         count = max(count for count, error in errors.items() if error <= TIE * min(errors.values()))
@@ -107,20 +108,25 @@ class Neighbours:
         rows, count = self.known.rows, self.count
         found = np.empty((len(codes), rows.shape[1]), dtype=rows.dtype)
         for block in self.known.blocks(len(codes), count):
-            found[block] = _weighted_mean(rows, *self.known.nearest(codes[block], REACH * count), count)
+            found[block] = weighted_mean(rows, *self.known.nearest(codes[block], REACH * count), count)
         return found
 
 
-def _weighted_mean(rows: Rows, distances: Array, near: Array, count: int) -> Array:
+def weighted_mean(rows: Rows, distances: Array, near: Array, count: int) -> Array:
     """The mean of the nearest rows, those of the smallest distances first, by Gaussian weights."""
-    distances, near = distances[:, : REACH * count], near[:, : REACH * count]
-    width = np.maximum(distances[:, count - 1 : count], np.finfo(distances.dtype).tiny)
-    weights = np.exp(-np.square(distances / width) / 2)
-    weights /= weights.sum(axis=1, keepdims=True)
+    weights = _weights(distances, count)
+    columns = near[:, : weights.shape[1]].T
     mean: Array = sum(
-        weight[:, None] * dense_rows(rows[column]) for weight, column in zip(weights.T, near.T, strict=True)
+        weight[:, None] * dense_rows(rows[column]) for weight, column in zip(weights.T, columns, strict=True)
     )
     return mean
+
+
+def _weights(distances: Array, count: int) -> Array:
+    """Gaussian weights of the nearest, as wide as the distance of the ``count``-th, which sum to 1."""
+    width = np.maximum(distances[:, count - 1 : count], np.finfo(distances.dtype).tiny)
+    weights: Array = np.exp(-np.square(distances[:, : REACH * count] / width) / 2)
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,13 +250,13 @@ def _error(found: CodeMap) -> float:
 class Uncertainty:
     """How large the error at a code may be, in units of the left-out error of all known rows.
 
-    The k known codes nearest to z have left-out squared errors eᵢ² and the mean squared distance r²(z) from z, and r̄²
-    from their own neighbours. With the weighted mean x̄(z) of ``Neighbours``,
+    Known codes near z have left-out squared errors eᵢ² and the weights wᵢ of ``Neighbours``, whose mean is x̄(z). The k
+    nearest have the mean squared distance r²(z) from z, and r̄² from their own neighbours. Then
 
-        u(z)² = (mean eᵢ² + ‖x̂(z) − x̄(z)‖²/d) / mean of all e² + max(r²(z)/r̄² − 1, 0) / k:
+        u(z)² = (exp Σ wᵢ log eᵢ² + ‖x̂(z) − x̄(z)‖²/d) / mean of all e² + max(r²(z)/r̄² − 1, 0) / k:
 
     about 1 among the known codes, more where they are hard to decode or two maps disagree, and growing in proportion to
-    the distance from all known codes.
+    the distance from all known codes. Single squared errors are skewed, and the mean of their logarithms varies less.
     """
 
     found: CodeMap
@@ -265,10 +271,14 @@ class Uncertainty:
         return cls(found, neighbours, left_out_errors(found), np.square(distances).mean(axis=1))
 
     def __call__(self, codes: Array) -> Array:
-        distances, near = self.neighbours.known.nearest(codes, AROUND)
+        known, count, mean = self.neighbours.known, self.neighbours.count, float(self.errors.mean()) or 1.0
+        distances, near = known.nearest(codes, max(AROUND, REACH * count))
+        weights, logs = _weights(distances, count), np.log(np.maximum(self.errors / mean, LEAST))
+        usual = np.exp((weights * logs[near[:, : weights.shape[1]]]).sum(axis=1))
         disagreement = np.square(self.found.values(codes) - self.neighbours.values(codes)).mean(axis=1)
-        expected = (self.errors[near].mean(axis=1) + disagreement) / (self.errors.mean() or 1.0)
-        usual = np.maximum(self.reach2[near].mean(axis=1), np.finfo(float).tiny)
-        farther = np.maximum(np.square(distances).mean(axis=1) / usual - 1, 0)
+        expected = usual + disagreement / mean
+        distances, near = distances[:, :AROUND], near[:, :AROUND]
+        reach2 = np.maximum(self.reach2[near].mean(axis=1), np.finfo(float).tiny)
+        farther = np.maximum(np.square(distances).mean(axis=1) / reach2 - 1, 0)
         uncertainty: Array = np.sqrt(expected + farther / AROUND)
         return uncertainty

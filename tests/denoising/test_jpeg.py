@@ -1,6 +1,7 @@
 """The noise of pictures that were stored as JPEG, against planted steps and levels."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,14 +10,19 @@ from scipy.stats import norm
 from sklearn.datasets import load_sample_image
 
 from preimage import Denoiser
+from preimage.denoising.alone import _before_storing
 from preimage.denoising.jpeg import (
     FREQUENCIES,
     LUMINANCE,
+    STANDARD,
+    BeforeJpeg,
     JpegBlocks,
+    before_jpeg,
     has_whole_colours,
     rounded_square,
-    sigma_before_jpeg,
 )
+from preimage.denoising.noise_curve import NoiseCurve
+from preimage.noise import GaussianNoise
 
 STEPS = 6.0 + 2 * FREQUENCIES  # planted; real tables grow with the frequency, too
 
@@ -51,19 +57,40 @@ def test_steps_are_found_where_coefficients_show_them():
 @pytest.mark.parametrize("sigma", [5.0, 10.0, 20.0])
 @pytest.mark.parametrize("unit", [1.0, 1 / 255])
 def test_the_level_before_rounding_is_found(sigma, unit):
-    assert sigma_before_jpeg(unit * stored(sigma)[..., None]) == pytest.approx(sigma * unit, rel=0.08)
+    assert before_jpeg(unit * stored(sigma)[..., None]).sigma == pytest.approx(sigma * unit, rel=0.08)
 
 
 def test_the_level_of_colours_is_that_of_the_luminance():
     grey = stored(10.0)
-    assert sigma_before_jpeg(np.repeat(grey[..., None], 3, axis=2)) == pytest.approx(10.0, rel=0.08)
+    assert before_jpeg(np.repeat(grey[..., None], 3, axis=2)).sigma == pytest.approx(10.0, rel=0.08)
     assert LUMINANCE[0].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("noise", "error"), [(0.0, 0.15), (8.0, 0.25)])  # no law is quite that
+def test_what_rounding_took_from_the_picture_is_told(noise, error):
+    """Laplace's law at all frequencies, of which rounding by the standard table for quality 50 leaves few."""
+    rng = np.random.default_rng(0)
+    picture = rng.laplace(size=(60, 60, 64)) * 40 / (1 + FREQUENCIES) ** 0.5
+    coefficients = picture + noise * rng.standard_normal(picture.shape)
+    steps = np.where(STANDARD < 60, STANDARD, np.nan)  # the coarsest are seldom seen
+    rounded = STANDARD * np.rint(coefficients / STANDARD)
+    blocks = JpegBlocks(rounded, np.zeros((60, 60)), steps)
+    zero = rounded[..., 1:] == 0
+    lost = np.where(zero, picture[..., 1:], (rounded - coefficients)[..., 1:])
+    assert blocks.lost(noise) == pytest.approx(np.sum(np.square(lost)) / zero[..., 0].size / 64, rel=error)
+
+
+def test_a_law_that_grows_is_not_believed_where_most_of_the_noise_was_lost():
+    image = np.random.default_rng(0).random((32, 32, 1))
+    stored, grown = BeforeJpeg(0.1, 0.0), NoiseCurve(0.004, 0.0)  # shows 0.45 of the noise
+    assert _before_storing(grown, stored, image).law == GaussianNoise(0.1)
+    assert _before_storing(replace(grown, slope=0.019), stored, image).slope == 0.019
 
 
 def test_noise_that_was_not_rounded_is_not_recognised():
     rng = np.random.default_rng(0)
-    assert sigma_before_jpeg(np.rint(128 + 10 * rng.standard_normal((256, 256, 1)))) is None
-    assert sigma_before_jpeg(rng.standard_normal((256, 256, 1))) is None
+    assert before_jpeg(np.rint(128 + 10 * rng.standard_normal((256, 256, 1)))) is None
+    assert before_jpeg(rng.standard_normal((256, 256, 1))) is None
 
 
 def through_a_file(image, quality, subsampling):
@@ -93,3 +120,11 @@ def test_a_file_of_low_quality_loses_a_quarter_of_its_error(subsampling):
     read = through_a_file(noisy, 50, subsampling)
     found = Denoiser(effort="quick", random_state=0).denoise_image(read)
     assert np.mean(np.square(found - photo)) < 0.75 * np.mean(np.square(read - photo))
+
+
+@pytest.mark.parametrize(("quality", "subsampling"), [(50, 0), (50, 2), (75, 2), (90, 2)])
+def test_the_risk_counts_colours_and_what_was_lost(quality, subsampling):
+    photo, noisy = noisy_flower()
+    denoiser = Denoiser(effort="quick", random_state=0)
+    found = denoiser.denoise_image(through_a_file(noisy, quality, subsampling))
+    assert 0.5 < denoiser.risk_ / np.mean(np.square(found - photo)) < 2.5

@@ -140,6 +140,19 @@ def test_pairs_beyond_those_learned_from_show_the_error_as_well(pairs, monkeypat
     )
 
 
+def test_uncertainty_finds_where_rows_scatter():
+    rng = np.random.default_rng(4)
+    Z = rng.uniform(-1, 1, (600, 2))
+    deviation = np.where(Z[:, :1] > 0, 0.6, 0.2)
+    X = np.sin(Z @ rng.standard_normal((2, 12))) + deviation * rng.standard_normal((600, 12))
+    doubt = Decoder(random_state=0).fit(Z[:500], X[:500]).uncertainty(Z[500:])
+    right, left = (doubt[side].mean() for side in (Z[500:, 0] > 0.2, Z[500:, 0] < -0.2))
+    assert right / left == pytest.approx(3, rel=0.2)  # the ratio of the deviations
+    assert doubt.mean() == pytest.approx(
+        np.sqrt(np.square(deviation[500:]).mean() / np.square(deviation).mean()), rel=0.2
+    )
+
+
 def test_uncertainty_ranks_errors_and_grows_with_the_distance(pairs):
     Z, X = pairs
     fitted = Decoder().fit(Z[:300], X[:300])

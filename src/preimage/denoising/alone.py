@@ -8,7 +8,7 @@ import numpy as np
 
 from preimage.denoising.chroma import CoarseColours
 from preimage.denoising.impulses import filled, filling_risk, impulses_in
-from preimage.denoising.jpeg import LUMINANCE, sigma_before_jpeg
+from preimage.denoising.jpeg import LUMINANCE, BeforeJpeg, before_jpeg
 from preimage.denoising.learning import Units
 from preimage.denoising.levels import DOUBT, at_lags, measured_noise
 from preimage.denoising.noise_curve import NoiseCurve
@@ -24,6 +24,7 @@ FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by thi
 SHARED = 1.5  # differences farther apart beside those of neighbours, from which their noise is correlated
 VISIBLE = 0.025  # differences of neighbours beside the range, up to which these may be texture
 FLAT = 1.1  # differences of neighbours in σ, above which there is texture
+STILL_THERE = 0.8  # noise that a JPEG file shows beside that before, from which it tells how it grows
 NO_NOISE = 1e-12  # variance of the noise beside the square of the spread, up to which there is none
 
 
@@ -51,21 +52,22 @@ def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.rand
     if np.ptp(image) == 0 or not curve.floor + curve.slope + curve.bend > NO_NOISE * units.scale**2:
         return Answered(image.copy(), 0.0, {}, curve.law)
     inside, within = units.inside(image), curve.within(units)
-    if law is None and (coarse := CoarseColours.recognised(inside, sigma_before_jpeg(inside))):
+    stored = before_jpeg(inside) if law is None else None
+    if law is None and (coarse := CoarseColours.recognised(inside, stored.sigma if stored else None)):
         found = in_tiles(lambda part: replace(coarse, image=part).answered(effort, rng), inside)
         noise: NoiseLaw = GaussianNoise(coarse.sigma * units.scale)
     else:
         plan = NoisyPicture(inside, within).plan(effort)
         found = in_tiles(lambda part: NoisyPicture(part, within).answered(plan, rng), inside)
         noise = curve.law
-    square = units.scale**2
-    candidates = {name: risk * square for name, risk in found.candidates.items()}
-    return Answered(units.outside(found.image).astype(image.dtype), found.risk * square, candidates, noise)
+    square, lost = units.scale**2, stored.lost if stored else 0.0
+    candidates = {name: (risk + lost) * square for name, risk in found.candidates.items()}
+    return Answered(units.outside(found.image).astype(image.dtype), (found.risk + lost) * square, candidates, noise)
 
 
 def estimated_noise(image: np.ndarray) -> NoiseCurve:
     """The law of the noise as the image shows it; the frames of a stack are put below each other."""
-    stored, image = sigma_before_jpeg(image), image.reshape(-1, *image.shape[-2:])
+    stored, image = before_jpeg(image), image.reshape(-1, *image.shape[-2:])
     if min(image.shape[:-1]) < SHORTEST_SIDE:
         size = " × ".join(map(str, image.shape[:-1]))
         warn(f"the noise of an image of {size} points cannot be estimated: give it.", NoiseLevelWarning)
@@ -73,10 +75,18 @@ def estimated_noise(image: np.ndarray) -> NoiseCurve:
     curve = replace(measured_noise(image, Limits.of(image[None])), doubt=DOUBT)
     if stored is None and not curve.limits:  # much of a drawing or text lies on a limit, and its strokes look the same
         _warn_of_shared(image.mean(axis=-1), float(np.sqrt(curve.before(float(image.mean())))))
-    if stored is None or curve.slope or curve.bend:
-        return curve
-    white = stored / float(np.linalg.norm(LUMINANCE[0])) if image.shape[-1] == 3 else stored
-    return replace(curve, floor=max(curve.floor, white**2))  # some of the noise was lost when it was stored
+    return _before_storing(curve, stored, image) if stored else curve
+
+
+def _before_storing(curve: NoiseCurve, stored: BeforeJpeg, image: np.ndarray) -> NoiseCurve:
+    """The law before some of the noise was lost: one that grows if most of the noise is still there to show it."""
+    white = stored.sigma / float(np.linalg.norm(LUMINANCE[0])) if image.shape[-1] == 3 else stored.sigma
+    if curve.slope == curve.bend == 0:
+        return replace(curve, floor=max(curve.floor, white**2))
+    shown = float(np.mean(curve.before(image)))
+    return (
+        curve if shown > (STILL_THERE * white) ** 2 else NoiseCurve(0.0, white**2, Limits.of(image[None]), doubt=DOUBT)
+    )
 
 
 def _warn_of_shared(grey: np.ndarray, sigma: float) -> None:

@@ -69,17 +69,22 @@ class CoarseColours:
         return None
 
     def answered(self, effort: str, rng: np.random.Generator) -> Answered:
-        """The estimate by patches; the risk is that of the luminance, which has nearly all the noise."""
-        luminance = self._channels[..., :1]
+        """The estimate by patches; its risk counts what luminance and colours add to the error of red, green and blue,
+        but not what colours at a lower resolution have lost.
+        """
+        luminance, back = self._channels[..., :1], np.linalg.inv(LUMINANCE)
+        _, *shares = np.square(back).mean(axis=0)
         with progress.part_of("channels", 0, 2):
-            clean = self._part(luminance, np.array([self.sigma**2]), effort, rng)
+            clean = self._part(luminance, np.array([self.sigma**2]), effort, rng, np.ones(1))
         coarse = _coarser(self._channels, self.step)
         levels = [self._colour_level(coarse[..., channel], channel) for channel in (1, 2)]
         with progress.part_of("channels", 1, 2):
-            found = self._part(coarse, np.square([self.sigma / self.step, *levels]), effort, rng)
+            variances, weights = np.square([self.sigma / self.step, *levels]), 3 * np.array([0, *shares])
+            found = self._part(coarse, variances, effort, rng, weights)
         change = _finer(found.image - coarse, self.step, self.image.shape)
         channels = np.concatenate([clean.image, (self._channels + change)[..., 1:]], axis=-1)
-        return Answered(channels @ np.linalg.inv(LUMINANCE).T, clean.risk, clean.candidates)
+        candidates = {name: risk + found.risk for name, risk in clean.candidates.items()}
+        return Answered(channels @ back.T, clean.risk + found.risk, candidates)
 
     def _colour_level(self, coarse: np.ndarray, channel: int) -> float:
         """The level of a colour: as it is for white noise of this luminance, or as it is seen."""
@@ -88,12 +93,12 @@ class CoarseColours:
         lengths = np.linalg.norm(LUMINANCE, axis=1)
         return self.sigma * float(lengths[channel] / lengths[0]) / self.step
 
-    def _part(self, channels: np.ndarray, variances: np.ndarray, effort: str, rng) -> Answered:
+    def _part(self, channels, variances: np.ndarray, effort: str, rng, weights: np.ndarray) -> Answered:
         offset = channels.mean(axis=(0, 1))
         variances = np.maximum(variances, (LEAST * np.ptp(channels, axis=(0, 1))) ** 2 + 1e-12)
         level = float(np.sqrt(variances[0])) / max(float(np.ptp(channels[..., 0])), 1e-12)
         noisy, plan = (channels - offset).astype(np.float32), Plan(effort, level, doubt=DOUBT)
-        found = combined(noisy, lambda estimate: variances, plan, rng)
+        found = combined(noisy, lambda estimate: variances, plan, rng, weights)
         return Answered(found.image + offset, found.risk, found.candidates)
 
     @cached_property

@@ -7,6 +7,9 @@ on its frequency. Rounding takes most of the noise out of high frequencies, wher
     E Q(σε)² = 2 Σₖ (kq)² [Φ((k + ½)q/σ) − Φ((k − ½)q/σ)],   k = 1, 2, …
 
 after rounding to multiples of q; σ is the level that explains the coefficients of flat blocks.
+
+Rounding takes away detail of the picture, too, which no answer brings back. What it took follows from Laplace's law of
+the coefficients, whose scale b follows from the share exp(−q/2b) that did not become 0.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from scipy.ndimage import uniform_filter
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-__all__ = ["LUMINANCE", "JpegBlocks", "has_whole_colours", "sigma_before_jpeg"]
+__all__ = ["LUMINANCE", "BeforeJpeg", "JpegBlocks", "before_jpeg", "has_whole_colours"]
 
 SIDE = 8
 FINEST, COARSEST = 3, 121  # steps that can be told from rounding, and that the usual tables go up to
@@ -39,6 +42,16 @@ FREQUENCIES = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel()  # sums of 
 # ITU-R BT.601, as JFIF has it
 LUMINANCE = np.array([[0.299, 0.587, 0.114], [-0.168736, -0.331264, 0.5], [0.5, -0.418688, -0.081312]])
 MOST_MULTIPLES = 40  # of a step that are summed up
+# ITU-T T.81, table K.1, which nearly all programs scale by the quality
+STANDARD = np.array(
+    [
+        [16, 11, 10, 16, 24, 40, 51, 61], [12, 12, 14, 19, 26, 58, 60, 55], [14, 13, 16, 24, 40, 57, 69, 56],
+        [14, 17, 22, 29, 51, 87, 80, 62], [18, 22, 37, 56, 68, 109, 103, 77], [24, 35, 55, 64, 81, 104, 113, 92],
+        [49, 64, 78, 87, 103, 121, 120, 101], [72, 92, 95, 98, 112, 100, 103, 99],
+    ]
+).ravel()  # fmt: skip
+SCALES = [5000 // quality for quality in range(1, 50)] + [200 - 2 * quality for quality in range(50, 101)]  # per cent
+AGREEING = 0.6  # share of the known steps that a scaled table must have, to tell the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +93,30 @@ class JpegBlocks:
         free, every = self._whitest(self._flat(self.ends <= AT_ENDS)), self._whitest(self._flat(self.ends <= 1))
         return free if 0 < free < TEXTURED * every else every  # what is not cut off may be all texture
 
+    def lost(self, sigma: float) -> float:
+        """The mean square of what rounding took from the picture itself, beside noise of the level σ.
+
+        Of the coefficients that became 0 and of the rounding of others, the share that the picture has in their
+        variance 2b². Frequencies that became 0 everywhere are left out: they tell nothing of b.
+        """
+        steps, values = self._all_steps()[1:], np.abs(self.coefficients.reshape(-1, SIDE**2)[:, 1:])
+        share = np.mean(values > steps / 2, axis=0)
+        told = (share > 0) & np.isfinite(steps)
+        steps, share = steps[told], np.minimum(share[told], 1 - 0.5 / len(values))
+        scale = steps / (-2 * np.log(share))
+        variance = 2 * scale**2
+        vanished = variance - share * (steps**2 / 4 + steps * scale + variance)
+        own = np.maximum(variance - sigma**2, 0) / variance
+        return float(np.sum(own * (vanished + share * steps**2 / 12))) / SIDE**2
+
+    def _all_steps(self) -> np.ndarray:
+        """The steps; also those that are not known, where the others are of a scaled standard table."""
+        known = np.isfinite(self.steps)
+        tables = [np.clip((STANDARD * scale + 50) // 100, 1, 255) for scale in SCALES]
+        agreeing = [np.mean(table[known] == self.steps[known]) for table in tables]
+        nearest = int(np.argmax(agreeing))
+        return tables[nearest].astype(float) if agreeing[nearest] >= AGREEING else self.steps
+
     def _whitest(self, flat: np.ndarray) -> float:
         overall = self._level(flat, np.isfinite(self.steps) & (FREQUENCIES > LOW))
         telling = np.flatnonzero((self.steps < TELLING * overall) & (FREQUENCIES > LOW))
@@ -108,13 +145,32 @@ class JpegBlocks:
         )
 
 
-def sigma_before_jpeg(image: np.ndarray) -> float | None:
-    """σ of the luminance of an image (height, width, channels) that was stored as JPEG; None of others."""
+@dataclass(frozen=True)
+class BeforeJpeg:
+    """What was there before an image was stored.
+
+    Attributes
+    ----------
+    sigma : float
+        The level of the noise of the luminance.
+    lost : float
+        The mean square of the detail that was lost from the luminance.
+    """
+
+    sigma: float
+    lost: float
+
+
+def before_jpeg(image: np.ndarray) -> BeforeJpeg | None:
+    """What was there before an image (height, width, channels) was stored as JPEG; None of others."""
     if image.ndim != 3 or image.shape[-1] not in (1, 3) or not (unit := _grey_level(image)):
         return None
     luminance = image @ LUMINANCE[0] if image.shape[-1] == 3 else image[..., 0]
     blocks = JpegBlocks.recognised(luminance / unit, _at_ends(image))
-    return None if blocks is None else blocks.sigma() * unit
+    if blocks is None:
+        return None
+    sigma = blocks.sigma()
+    return BeforeJpeg(sigma * unit, blocks.lost(sigma) * unit**2)
 
 
 def has_whole_colours(image: np.ndarray) -> bool:

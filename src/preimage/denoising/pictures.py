@@ -17,7 +17,7 @@ from scipy.fft import dct
 from scipy.ndimage import gaussian_filter
 
 from preimage import progress
-from preimage.denoising import on_groups
+from preimage.denoising import coarse, on_groups
 from preimage.denoising.groups import Search, Steps, Variance
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.noise import NoiseLaw
@@ -27,7 +27,7 @@ __all__ = ["EFFORTS", "Answered", "CombinationRisk", "NoisyPicture", "Plan", "co
 EFFORTS = ("quick", "standard", "best")
 MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # of an image that is answered whole; else the sides of tiles
 STEP = 0.15  # length of the probe in σ: chance grows as it falls
-EXCESS = {"quick": 0.036, "standard": 0.028, "best": 0.02}  # slope less risk, in variances
+EXCESS = {"quick": 0.036, "standard": 0.033, "best": 0.024}  # slope less risk, in variances
 SPREAD = 0.1  # standard error of what the slope says of the risk, in slopes
 LEAST = 0.1  # of the slope is the least risk, as it is for white noise alone
 BLUR = 1.5  # width of the mean that stands in for an estimate before there is one
@@ -175,7 +175,9 @@ class Plan:
         return (steps.each(lambda search: replace(search, window=WIDE)) if self.drawn else steps).within(grid)
 
 
-def combined(noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.Generator) -> Answered:
+def combined(
+    noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.Generator, weights: np.ndarray | float = 1.0
+) -> Answered:
     """The estimates by patches, combined with the weights of least Stein risk, none of them negative.
 
     Parameters
@@ -184,28 +186,43 @@ def combined(noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.
         PatchGroups are found in the first channel.
     variances : callable
         As :class:`preimage.denoising.groups.Steps` takes it.
+    weights : float, or an array with one number per channel
+        What the squared errors of the channels count in the risk, which is a mean over all numbers.
     """
-    steps = plan.steps(noisy.shape[:-1])
     probe = np.where(rng.random(noisy.shape) < 0.5, -1, 1).astype(np.float32)
     size = np.sqrt(np.broadcast_to(variances(None), noisy.shape)).astype(np.float32)
     starts = noisy, noisy + STEP * size * probe
     with progress.part_of("patches", 0, 2):
-        still = steps(noisy, variances)
+        still = _answers(noisy, variances, plan)
     with progress.part_of("patches", 1, 2):
-        moved = steps(starts[1], lambda estimate: (1 + STEP**2) * variances(estimate))  # the probe is noise, too
+        moved = _answers(starts[1], lambda estimate: (1 + STEP**2) * variances(estimate), plan)  # the probe is noise
     names = list(still)
     if plan.effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
         groups = np.stack([still["two steps"], moved["two steps"]])
         still["kernel"], moved["kernel"] = on_groups.by_kernel(np.stack(starts), groups, float(size.flat[0]), STEP, rng)
-    gaps = [np.ravel(answer - noisy) for answer in still.values()]
+    counted = np.broadcast_to(weights, noisy.shape[-1:]).astype(np.float32)
+    gaps = [np.ravel(np.sqrt(counted) * (answer - noisy)) for answer in still.values()]
     squares = np.array([[float(a @ b) / noisy.size for b in gaps] for a in gaps])
-    slopes = [float(np.mean(size * probe * (moved[name] - still[name]), dtype=float)) / STEP for name in still]
-    risk = CombinationRisk(squares, np.array(slopes), float(np.mean(np.square(size), dtype=float)))
+    slopes = [
+        float(np.mean(counted * size * probe * (moved[name] - still[name]), dtype=float)) / STEP for name in still
+    ]
+    risk = CombinationRisk(squares, np.array(slopes), float(np.mean(counted * np.square(size), dtype=float)))
     best = risk.least(len(names))
     image = np.sum([np.float32(weight) * answer for weight, answer in zip(best, still.values(), strict=True)], axis=0)
     error = float(np.hypot(plan.doubt, np.sqrt(2 / noisy.size)))
-    *alone, found = (risk.estimate(weights, EXCESS[plan.effort], error) for weights in (*np.eye(len(still)), best))
+    *alone, found = (risk.estimate(mean, EXCESS[plan.effort], error) for mean in (*np.eye(len(still)), best))
     return Answered(image, found, dict(zip(still, alone, strict=True)))
+
+
+def _answers(noisy: np.ndarray, variances: Variance, plan: Plan) -> dict[str, np.ndarray]:
+    """The estimates of all steps; unless quick, also the last one with the lowest frequencies of the coarse picture."""
+    grid = noisy.shape[:-1]
+    found = plan.steps(grid)(noisy, variances)
+    if plan.effort != "quick" and coarse.fits(grid):
+        *_, last = found.values()
+        at_quarter = replace(plan, level=plan.level / coarse.QUARTER)
+        found["coarse"] = coarse.with_coarse_answer(last, noisy, variances(last), at_quarter.steps)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

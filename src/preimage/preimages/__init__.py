@@ -74,7 +74,7 @@ def choose_preimage_method(kernel: Kernel, task: str) -> PreimageMethod:
     ===================  =====================================================================================
     any, precomputed     ``Nearest``: there is no input space
     "decode" a code      ``Learned``: a regression is at its best on codes like the training ones
-    "denoise" a row      ``Wiener``: no worse than linear PCA on any table measured, nor on digits
+    "denoise" a row      ``Wiener``: no worse than the row itself, whatever the number of components
     "expansion"          ``FixedPoint`` where the kernel has a profile; ``Gradient`` where it has a gradient;
                          else ``Nearest``
     ===================  =====================================================================================

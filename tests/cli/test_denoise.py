@@ -18,7 +18,7 @@ from preimage import Denoiser, KernelPCA, io
 from preimage.datasets import load_digits
 from preimage.kernels import Gaussian
 from preimage.noise import GaussianNoise
-from preimage.preimages import Learned
+from preimage.preimages import Learned, Wiener
 from preimage.statistics.noise_level import noise_level
 
 ROOT = Path(__file__).parents[2]
@@ -84,6 +84,14 @@ def test_settings_hand_the_rows_to_one_kernel_pca(tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "b.npy"), kpca.fit(DIGITS[:300]).denoise(NOISY), atol=1e-9)
     assert facts["method"] == "KernelPCA"
     assert facts["noise"] == "GaussianNoise(sigma=0.25, clip=None)"
+
+
+def test_one_kernel_pca_of_noisy_rows_alone_takes_what_is_no_component_for_noise(tmp_path):
+    np.save(tmp_path / "in.npy", NOISY)
+    good("denoise", tmp_path / "in.npy", "-o", tmp_path / "out.npy", "--components", 20)
+    assert error(np.load(tmp_path / "out.npy")) < 0.7 * error(NOISY)
+    kpca = KernelPCA(20, preimage=Wiener(noise="implied"), random_state=0).fit(NOISY)
+    np.testing.assert_allclose(np.load(tmp_path / "out.npy"), kpca.denoise(NOISY), atol=1e-9)
 
 
 @pytest.mark.parametrize("plain", [True, False])

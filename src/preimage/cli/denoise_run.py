@@ -255,10 +255,11 @@ class DenoiseRun:
 
     def _way_back(self) -> Any:
         """The method, given the noise law if it can use it."""
-        from preimage.preimages import Learned
+        from preimage.preimages import Learned, Wiener
 
         if isinstance(self.noise, str):
-            return self.method or "auto"
+            by_rows = "auto" if self.train else Wiener(noise="implied")  # the rows that it learns from are noisy, too
+            return by_rows if self.method in (None, "auto") else self.method
         method = Learned() if self.method in (None, "auto") else self.method
         if not isinstance(method, Learned):
             raise click.UsageError("with one kernel PCA only --preimage learned takes the --noise.")

@@ -53,8 +53,8 @@ class InverseMixin:
 
         With ``preimage="auto"`` the training rows count as clean. On average the answers are then no worse than the
         rows themselves, whatever the number of components, if the noise is a tenth of a column's standard deviation or
-        more. Where you know the noise, ``preimage=Wiener(noise=sigma)`` takes more off. See
-        :class:`preimage.preimages.Wiener`.
+        more. If the training rows are noisy, too, ``preimage=Wiener(noise="implied")`` takes what is no component for
+        noise; if you know the noise, ``Wiener(noise=sigma)`` takes more off. See :class:`preimage.preimages.Wiener`.
 
         Parameters
         ----------

@@ -47,14 +47,15 @@ class Wiener(PreimageMethod):
     (:meth:`RowFilter.shown`). The regression counts in proportion, σ(y)²/σ². Training rows
     that are left out, with noise of several levels, choose the shares a and c: the ones with the least error of those
     that make rows worse at no level. The levels begin at a tenth of the columns' standard deviation and end at σ.
-    Training rows count as clean: where they are noisy, give ``noise`` or use :class:`preimage.Denoiser`.
+    Training rows count as clean: where they are noisy, too, give ``noise`` or use :class:`preimage.Denoiser`.
 
     Parameters
     ----------
-    noise : float or None
-        σ, the noise's standard deviation. None takes the noise that moves a row in feature space by as much as the q
-        components leave over, E‖φ(x + σε) − φ(x)‖² = (tr K̃ − Σₖ λₖ)/n: what is not a component is noise. For the
-        linear kernel this is probabilistic PCA's estimate (Tipping & Bishop 1999), relative to all d directions.
+    noise : float, "implied" or None
+        σ, the noise's standard deviation. "implied" is the noise that moves a row in feature space by as much as the q
+        components leave over, E‖φ(x + σε) − φ(x)‖² = (tr K̃ − Σₖ λₖ)/n: what is not a component is noise, also in the
+        training rows. For the linear kernel this is probabilistic PCA's estimate (Tipping & Bishop 1999), relative to
+        all d directions. None takes as much of it as does not harm rows that are left out.
     n_copies, n_landmarks : int
         Noisy copies of each row that the correction is learned from, and the number of its landmarks.
 
@@ -81,12 +82,12 @@ class Wiener(PreimageMethod):
 
     needs = frozenset({"codes"})
 
-    noise: float | None = None
+    noise: float | str | None = None
     n_copies: int = 2
     n_landmarks: int = 200
 
     def __post_init__(self) -> None:
-        if self.noise is not None:
+        if self.noise not in (None, "implied"):
             positive("noise", self.noise)
         if self.n_copies < 1 or self.n_landmarks < 1:
             raise ValueError("n_copies and n_landmarks must be at least 1.")
@@ -95,7 +96,7 @@ class Wiener(PreimageMethod):
         """Find the noise level, the linear part, the correction, and how far to trust them."""
         rng = np.random.default_rng(0)  # the same probes for every model, so that a loaded one answers as it did
         inputs = dense_rows(model.inputs)
-        sigma = implied_noise(model, rng) if self.noise is None else float(self.noise)
+        sigma = implied_noise(model, rng) if self.noise in (None, "implied") else float(self.noise)
         linear, examples = RowFilter.of(inputs), _Examples.of(model, inputs, sigma, self, rng)
         unit = median(spread_rows(examples.codes, SAMPLE)) or 1.0
         fits = [examples.regression(linear, Gaussian(scale * unit), "auto") for scale in SCALES]

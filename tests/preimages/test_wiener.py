@@ -265,7 +265,9 @@ def test_codes_alone_are_decoded_as_the_learned_map_does():
     np.testing.assert_allclose(wiener.inverse_transform(codes), learned.inverse_transform(codes), atol=1e-8)
 
 
-@pytest.mark.parametrize("bad", [{"noise": 0.0}, {"noise": -1.0}, {"noise": "implicit"}, {"n_copies": 0}, {"n_landmarks": 0}])
+@pytest.mark.parametrize(
+    "bad", [{"noise": 0.0}, {"noise": -1.0}, {"noise": "implicit"}, {"n_copies": 0}, {"n_landmarks": 0}]
+)
 def test_bad_settings_are_refused(bad):
     with pytest.raises(ValueError, match=r"noise|at least 1"):
         Wiener(**bad)

@@ -27,12 +27,12 @@ __all__ = ["LUMINANCE", "BeforeJpeg", "JpegBlocks", "before_jpeg", "has_whole_co
 SIDE = 8
 FINEST, COARSEST = 3, 121  # steps that can be told from rounding, and that the usual tables go up to
 ROUNDING = 1.5  # coefficients up to here may be rounding of the pixels alone
-FEWEST = 30  # coefficients that are not 0, to find a step by; and blocks
+FEWEST = 30  # coefficients that are not 0, to find a step by; and blocks to recognise a file by
 PLENTY = 200  # blocks to find steps by, those of the fewest values at the ends of the range
 MULTIPLES = 0.75  # mean of cos(2πc/q) from which coefficients c are multiples of q
 ENOUGH = 5  # frequencies with a step, by which a file is recognised
 LOW = 2  # sum of the two frequencies of a coefficient that tells how flat a block is, not its noise
-FLATTEST = 0.05  # share of blocks
+FLATTEST, FEWEST_FLAT = 0.05, 10  # share of blocks, and their number in small pictures
 ENOUGH_POINTS = 1024  # along a side of the middle of an image that is looked at
 AT_ENDS = 0.05  # share of values of a block at the ends of the range, up to which it tells the noise
 TEXTURED = 1.5  # by how much more noise blocks that are not cut off may have than all, until it is texture
@@ -128,7 +128,7 @@ class JpegBlocks:
         means, low = self.coefficients[..., 0], (FREQUENCIES > 0) & (FREQUENCIES <= LOW)
         uneven = uniform_filter(np.square(means), 3) - np.square(uniform_filter(means, 3))
         uneven = uneven + np.square(self.coefficients[..., low]).sum(axis=2)
-        few = max(FEWEST, int(FLATTEST * among.sum()))
+        few = max(FEWEST_FLAT, int(FLATTEST * among.sum()))
         return self.coefficients[among][np.argsort(uneven[among])[:few]]
 
     def _level(self, flat: np.ndarray, used: np.ndarray) -> float:

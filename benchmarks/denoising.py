@@ -345,7 +345,7 @@ def _mean(cells):
 
 def _number(cell, name):
     value = "" if cell is None else cell.get(name, "")
-    return value if isinstance(value, str) else f"{value:.3g}"
+    return value if isinstance(value, str) else f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _decibels(cell):

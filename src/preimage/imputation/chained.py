@@ -55,13 +55,13 @@ class ChainedRegression:
         missing, filled = np.isnan(some), first(some)
         n, d = filled.shape
         pairs = [_Pairs.of(first, j, self) for j in range(d)]
-        weights, means, widths = np.zeros((n, d)), np.zeros(d), np.ones(d)
+        weights, means, widths, above = np.zeros((n, d)), np.zeros(d), np.ones(d), np.tri(n, k=-1, dtype=bool).T
         for number in range(self.n_rounds):
             for done, j in enumerate(np.argsort(missing.sum(axis=0), kind="stable")):
                 progress.report("columns", number * d + done, self.n_rounds * d)
                 lost, seen = missing[:, j], np.flatnonzero(~missing[:, j])
                 distances, products = pairs[j](filled, filled)
-                widths[j] = self.scale**2 * (np.median(distances[np.triu_indices(n, 1)]) or 1.0)
+                widths[j] = self.scale**2 * (np.median(distances[above]) or 1.0)
                 kernel = pairs[j].values(distances, products, widths[j])
                 means[j], weights[:, j] = filled[seen, j].mean(), 0
                 weights[seen, j] = self._solve(kernel[np.ix_(seen, seen)], filled[seen, j] - means[j])
@@ -130,10 +130,14 @@ class _Pairs:
         ours, theirs = (part[:, self.columns] * self.roots for part in (rows, points))
         products = ours @ theirs.T
         squares = [np.einsum("ij,ij->i", part, part) for part in (ours, theirs)]
-        return np.maximum(squares[0][:, None] + squares[1] - 2 * products, 0), products
+        distances: Array = -2 * products
+        distances += squares[0][:, None]
+        distances += squares[1]
+        return np.maximum(distances, 0, out=distances), products
 
     def values(self, distances: Array, products: Array, width: float) -> Array:
-        """The kernel of all pairs."""
-        found: Array = np.exp(distances / -width)
-        found += self.linear * products
+        """The kernel of all pairs, written over their distances."""
+        found: Array = np.divide(distances, -width, out=distances)
+        np.exp(found, out=found)
+        found += np.multiply(products, self.linear, out=products)
         return found

@@ -165,9 +165,10 @@ def count_wanted(values: Array, total_variance: float, n_components: int | float
 def _round_off(values: np.ndarray, n: int, scale: float) -> float:
     """Eigenvalues that round-off alone can make: a few eps·λ₁ by LAPACK, and ‖E‖ by rounding the kernel values.
 
-    E has independent entries of a few eps times the values' size, scale/n, so that ‖E‖ is a few eps·scale/√n.
+    E has independent entries of up to 2 eps times the values' size, scale/n, from inner products, and as much again
+    from centring. Such a matrix has ‖E‖ = 2√n times an entry, 8 eps·scale/√n in all.
     """
-    return float(np.finfo(values.dtype).eps * max(ROUND_OFF * np.abs(values).max(), 4 * scale / np.sqrt(n)))
+    return float(np.finfo(values.dtype).eps * max(ROUND_OFF * np.abs(values).max(), 8 * scale / np.sqrt(n)))
 
 
 def _scale(statistics: GramStatistics) -> float:

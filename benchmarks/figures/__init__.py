@@ -60,11 +60,16 @@ def record(script: str, table: str, columns: Sequence[str], rows: Iterable[Seque
 
 
 def code() -> str:
-    """The version that is measured, and the day of its last commit."""
+    """The version that is measured and the last commit of its code, with a + if that has changed since."""
     from preimage import __version__
 
-    shown = subprocess.run(["git", "log", "-1", "--format= of %cs"], cwd=ROOT, capture_output=True, text=True)
-    return f"preimage {__version__}{shown.stdout.rstrip()}"
+    commit = _git("log", "-1", "--format=%h", "--", "src", "papers/src")
+    changed = _git("status", "--porcelain", "--", "src", "papers/src")
+    return f"preimage {__version__}" + (f" ({commit}{'+' if changed else ''})" if commit else "")
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
 def machine() -> str:

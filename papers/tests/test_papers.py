@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,7 @@ from preimage_papers.gedon2023.methods import filtered, invertible, supervised
 from preimage_papers.kwok2003.denoising import settles
 from preimage_papers.mika1998 import gaussians
 from preimage_papers.protocols import oracle_codes
-from preimage_papers.runs import Run, _digest, reproduce
+from preimage_papers.runs import UNUSED, Run, _digest, reproduce
 from preimage_papers.scholkopf1998 import recognition, toys
 
 PREIMAGE = Path(sys.executable).with_name("preimage")
@@ -208,6 +209,17 @@ def test_pieces_are_measured_again_after_a_change_of_either_distribution(tmp_pat
         (folder / "code.py").write_text("a = 2\n")
         digests.add(_digest(*folders))
     assert len(digests) == 3
+    (folders[0] / "cli").mkdir()
+    (folders[0] / "cli" / "code.py").write_text("a = 3\n")
+    assert _digest(*folders) in digests
+
+
+def test_no_experiment_computes_with_a_room_whose_changes_leave_its_pieces():
+    imported = re.compile(rf"from preimage(?:\.| import )(?:{'|'.join(UNUSED - {'report'})})\b.*")
+    package = Path(preimage_papers.__file__).parent
+    showing = {package / name for name in ("command.py", "drawing.py", "page.py", "runs.py")}
+    for path in set(package.rglob("*.py")) - showing:
+        assert not imported.findall(path.read_text("utf-8")), path
 
 
 def test_a_part_without_its_data_says_so_and_the_rest_runs(tmp_path, shelf):

@@ -40,8 +40,8 @@ MARKED = re.compile(rf"{NUMBER.pattern}(?P<mark><!--= (?P<address>.+?) -->)")
 ADDRESS = re.compile(r"(?P<script>\w+)/(?P<table>[^:]+): (?P<place>.+)")
 SET = re.compile(r"[\d.,–]+<!-- set -->")
 UNIT = r"(?:dB|ms|s|seconds?|times|Gflop/s|GB/s)"
-BARE = re.compile(  # in a sentence: with two decimals or a unit, and neither = nor a word's end before it
-    rf"(?<![\w.,=/-])(?<!= )(?<!Python )[−+]?\d+(?:\.\d\d+(?![\w.])|(?:\.\d+)? {UNIT}(?![\w²]))"
+BARE = re.compile(  # in a sentence: with decimals or a unit, and neither = nor a word's end before it
+    rf"(?<![\w.,=/-])(?<!= )(?<!Python )[−+]?\d+(?:\.\d+(?![\w.])|(?:\.\d+)? {UNIT}(?![\w²]))"
 )
 CELL = re.compile(rf"[≈<>]?\s*[−+]?(?:\d*\.\d+|\d+\s?(?:%|[kMG]B\b|{UNIT}\b))")
 CODE = re.compile(r"^```.*?^```$|`[^`]*`", re.DOTALL | re.MULTILINE)

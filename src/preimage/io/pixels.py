@@ -199,15 +199,10 @@ def _array(image: Any) -> np.ndarray:
 def _by_tifffile(file: Path) -> DecodedImage:
     tifffile = needed("tifffile", str(file))
     logging.getLogger("tifffile").addHandler(logging.NullHandler())  # it would print every damaged tag
-    try:
-        with bounds.opened(file) as bounded, tifffile.TiffFile(bounded.stream) as opened:
-            bounded.allow_entries(len(opened.pages))
-            bounded.allow(sum(page.nbytes for page in opened.pages))
-            pages = [_channels_last(page.asarray(), page.axes) for page in opened.pages]
-    except DataFileError:
-        raise
-    except Exception as error:  # a damaged image can make its decoder fail in any way
-        raise DataFileError(f"{file} is empty, damaged, or no image.") from error
+    with bounds.opened(file, "image") as bounded, tifffile.TiffFile(bounded.stream) as opened:
+        bounded.allow_entries(len(opened.pages))
+        bounded.allow(sum(page.nbytes for page in opened.pages))
+        pages = [_channels_last(page.asarray(), page.axes) for page in opened.pages]
     if not pages:
         raise DataFileError(f"{file} is empty, damaged, or no image.")
     if len({(page.shape, page.dtype) for page in pages}) > 1:

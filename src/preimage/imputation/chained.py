@@ -70,8 +70,7 @@ class ChainedRegression:
 
     def _solve(self, matrix: Array, values: Array) -> Array:
         matrix[np.diag_indices(len(matrix))] += self.ridge
-        found: Array = scipy.linalg.solve(matrix, values, assume_a="pos", overwrite_a=True)
-        return found
+        return scipy.linalg.solve(matrix, values, assume_a="pos", overwrite_a=True)
 
 
 @dataclass(frozen=True, eq=False)

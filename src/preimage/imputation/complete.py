@@ -81,8 +81,7 @@ def _best_mixture(fillers: list[Filler | None], rows: Array, rate: float, rng: G
     hidden[hidden.all(axis=1), 0] = rows.shape[1] == 1
     known = np.where(hidden, np.nan, rows)
     misfits = np.stack([(fill(known) - rows)[hidden] for fill in fillers if fill is not None]).astype(float)
-    found: Array = best_weights((misfits @ misfits.T)[None])[0]
-    return found
+    return best_weights((misfits @ misfits.T)[None])[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from preimage import KernelPCA, load, progress
 from preimage.app import limits
 from preimage.app.catalogue import KERNELS
 from preimage.app.limits import Refused
+from preimage.app.pictures import save_numbers
 from preimage.app.sources import Dataset, is_model, read_dataset
 from preimage.exceptions import ConvergenceWarning, silenced
 from preimage.kernels import Kernel, as_kernel
@@ -94,8 +95,7 @@ def explore(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Expl
     progress.report("decoder", 0)
     deviations = codes.std(axis=0)
     pictured = _component_pictures(explorer, deviations)
-    for name, array in {"codes": codes, **pictured}.items():
-        array.astype("<f4").tofile(folder / f"{name}.f32")
+    save_numbers(folder, {"codes": codes, **pictured})
     labels = explorer.data.labels
     if labels is not None:
         labels.astype(np.uint8).tofile(folder / "labels.u8")

@@ -90,14 +90,8 @@ def _curve(name: str, made: Callable[..., datasets.Curve], count: int) -> Datase
     return Dataset(found.X, name, bands, "position")
 
 
-def _three_clusters() -> Dataset:
-    found = datasets.three_clusters(random_state=SEED)
-    return Dataset(found.X, "three clusters", found.labels, "cluster")
-
-
-def _eleven_gaussians() -> Dataset:
-    found = datasets.eleven_gaussians(random_state=SEED).train
-    return Dataset(found.X, "eleven Gaussians", found.labels, "cluster")
+def _clusters(name: str, found: datasets.Clusters) -> Dataset:
+    return Dataset(found.X, name, found.labels, "cluster")
 
 
 LOADERS: dict[str, Callable[[], Dataset]] = {
@@ -106,10 +100,10 @@ LOADERS: dict[str, Callable[[], Dataset]] = {
     "heartbeats": _heartbeats,
     "half_circle": lambda: _curve("half circle", datasets.half_circle, 400),
     "square": lambda: _curve("square", datasets.square, 600),
-    "three_clusters": _three_clusters,
+    "three_clusters": lambda: _clusters("three clusters", datasets.three_clusters(random_state=SEED)),
     "parabola": lambda: _curve("parabola", datasets.parabola, 300),
     "s_curve": lambda: _curve("S curve", datasets.s_curve, 2000),
-    "eleven_gaussians": _eleven_gaussians,
+    "eleven_gaussians": lambda: _clusters("eleven Gaussians", datasets.eleven_gaussians(random_state=SEED).train),
 }
 
 

@@ -135,22 +135,6 @@ def scheduler_option(command: Callable) -> Callable:
     return click.option("--scheduler", metavar="ADDRESS", help=words)(command)
 
 
-def applies_model(command: Callable) -> Callable:
-    """MODEL INPUT -o OUTPUT, and what else commands share that apply a model to rows."""
-    parts = (
-        click.argument("model"),
-        click.argument("input"),
-        output_option(),
-        table_options,
-        safe_csv_option,
-        scheduler_option,
-        shared_options,
-    )
-    for part in reversed(parts):
-        command = part(command)
-    return command
-
-
 def table_options(command: Callable) -> Callable:
     """``--columns`` and what else says how a table is to be read; the command gets them as one ``reading``."""
 

@@ -18,8 +18,6 @@ from preimage.imputation.rounds import Rounds
 from preimage.kernels.scales import spread_rows
 from preimage.preimages.base import PreimageMethod, dense_rows
 
-__all__ = ["Imputation"]
-
 SAMPLE = 600  # training rows whose entries are hidden to weigh the methods
 RATES = (0.1, 0.3, 0.5)  # shares of a row that are hidden
 Filler: TypeAlias = Callable[[Array], Array]

@@ -11,8 +11,6 @@ from preimage._typing import Array, Generator
 from preimage.imputation.gaussian import GaussianModel
 from preimage.kernels.scales import spread_rows
 
-__all__ = ["LocalGaussians"]
-
 MOST = 2000  # rows that are compared with
 
 

@@ -187,7 +187,7 @@ def _shaped(data: Dataset, shape: Sequence[int] | None) -> Dataset:
         return data
     if int(np.prod(shape)) != data.X.shape[1]:
         words = " × ".join(map(str, shape))
-        raise Refused(400, f"Rows of {data.X.shape[1]} numbers are no pictures of {words} points.")
+        raise Refused(400, f"Rows of {data.X.shape[1]} numbers are not pictures of {words} points.")
     return replace(data, shape=tuple(shape))
 
 

@@ -107,24 +107,24 @@ LOADERS: dict[str, Callable[[], Dataset]] = {
 }
 
 
-def read_dataset(request: dict[str, Any], *, gaps: bool = False) -> Dataset:
+def read_dataset(request: dict[str, Any]) -> Dataset:
     """The dataset that a request names: one of ours, or the file that the server has put into ``path``."""
     if request.get("path"):
-        return _of_file(Path(request["path"]), str(request["name"]), gaps)
+        return _of_file(Path(request["path"]), str(request["name"]))
     name = str(request.get("source"))
     if name not in PROVIDED or not PROVIDED[name].present:
         raise Refused(404, f"There is no dataset called {name!r:.60}.")
     return LOADERS[name]()
 
 
-def _of_file(path: Path, name: str, gaps: bool) -> Dataset:
+def _of_file(path: Path, name: str) -> Dataset:
     data = open_file(path, name)
     n, d = data.shape
     if n > limits.ROWS or n * d > limits.NUMBERS:
         raise Refused(413, f"{name} has {n} rows of {d} numbers, more than the app takes: use the command line.")
     if data.form.alone == "image" or n < 3:
         raise Refused(400, f"{name} has {n} row{'s' * (n > 1)}: choose a table, an array or several pictures.")
-    X = np.asarray(data.whole(gaps=gaps), dtype=float)
+    X = np.asarray(data.whole(), dtype=float)
     return Dataset(X, name, shape=data.form.shape, columns=data.form.columns or ())
 
 

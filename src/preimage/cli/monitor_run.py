@@ -76,7 +76,7 @@ def trained(
     """
     if _is_model(normal):
         if settings:
-            raise ValueError(f"{normal} is already fitted, and {', '.join(settings)} would have no effect: leave out.")
+            raise ValueError(f"{normal} is already fitted, and {', '.join(settings)} would have no effect: omit them.")
         return Trained(normal, _as_monitor(load_model(normal, "p_values")), from_file=True)
     data, monitor = io.read(normal, reading), make()
     with written(save, overwrite=force) if save else nullcontext() as unfinished:

@@ -107,7 +107,7 @@ def stream(path: str | os.PathLike[str], *, timed: bool = True, lines: bool = Fa
     """The bytes of a file that :func:`opened` opens."""
     check_path(Path(path))
     if os.path.isdir(path):
-        raise DataFileError(f"{os.fspath(path)} is a folder, and no file.")
+        raise DataFileError(f"{os.fspath(path)} is a folder, not a file.")
     size = os.stat(path).st_size
     seconds = SECONDS + size / SLOWEST if timed else float("inf")
     watched = _Watched(os.fspath(path), size, monotonic() + seconds, LINE if lines else None)
@@ -127,7 +127,7 @@ def check_path(path: Path, hint: str = "") -> None:
     if not path.exists():
         raise DataFileError(f"{path} does not exist.")
     if not os.access(path, os.R_OK):
-        raise DataFileError(f"{path} may not be read: you have no permission to.")
+        raise DataFileError(f"{path} cannot be read: you have no permission.")
     if not path.is_dir() and not path.is_file():
         raise DataFileError(f"{path} is a device or a pipe, and no file{hint}.")
 

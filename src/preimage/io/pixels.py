@@ -202,7 +202,8 @@ def _by_tifffile(file: Path) -> DecodedImage:
     with bounds.opened(file, "image") as bounded, tifffile.TiffFile(bounded.stream) as opened:
         bounded.allow_entries(len(opened.pages))
         bounded.allow(sum(page.nbytes for page in opened.pages))
-        pages = [_channels_last(page.asarray(), page.axes) for page in opened.pages]
+        arrays = [(page.asarray(), page.axes) for page in opened.pages]
+    pages = [np.moveaxis(page, 0, -1) if axes == "SYX" else page for page, axes in arrays]
     if not pages:
         raise DataFileError(f"{file} is empty, damaged, or no image.")
     if len({(page.shape, page.dtype) for page in pages}) > 1:
@@ -214,10 +215,6 @@ def _by_tifffile(file: Path) -> DecodedImage:
         )
     form = Pixels(array.dtype.name)
     return DecodedImage(array, form, several=True) if len(array) > 1 else DecodedImage(array[0], form)
-
-
-def _channels_last(page: np.ndarray, axes: str) -> np.ndarray:
-    return np.moveaxis(page, 0, -1) if axes == "SYX" else page
 
 
 def _needs_tifffile(dtype: str, colour: bool) -> bool:

@@ -48,9 +48,6 @@ def open_app(file: Path | None, port: int | None, no_browser: bool) -> None:
             server.run([listener])
 
 
-command = open_app
-
-
 def _listening(port: int | None) -> socket.socket:
     """A socket on the loopback interface: at the port asked for, else at the usual one or a free one."""
     for number in (PORT, 0) if port is None else (port,):

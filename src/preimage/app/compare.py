@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from preimage import Denoiser, KernelPCA, progress
 from preimage.app.denoise import estimated_level, read_noisy
 from preimage.app.limits import Refused
-from preimage.app.pictures import save_picture
+from preimage.app.pictures import save_numbers, save_picture
 from preimage.app.sources import read_dataset
 from preimage.demo.digits import QUICK, Attempt, kernel_pca, linear_pca, scikit_pca
 from preimage.exceptions import PreimageWarning, silenced
@@ -88,13 +88,7 @@ def _entry(method: Method, values: np.ndarray, sigma: float) -> dict[str, Any]:
     answer = function(values)
     seconds = time.perf_counter() - start
     risk = own_risk() if own_risk else stein(function, values, answer, sigma)
-    return {
-        "method": name,
-        "settings": settings,
-        "risk": max(risk, 0.0),
-        "seconds": seconds,
-        "answer": answer,
-    }
+    return {"method": name, "settings": settings, "risk": max(risk, 0.0), "seconds": seconds, "answer": answer}
 
 
 def _resolution(count: int, sigma: float) -> float:
@@ -213,11 +207,8 @@ def _view(values: np.ndarray, answers: list[np.ndarray], form: Form, folder: Pat
         for number, answer in enumerate(answers):
             save_picture(folder / f"{number}.png", answer, 0.0, max(1.0, float(values.max())))
         return {"kind": "image", "width": values.shape[1], "height": values.shape[0]}
-    if form.alone:
-        shown = [answer.T[:LINES] for answer in answers]
-    else:
-        shown = [answer[:IMAGES] if form.shape else answer.T[:LINES] for answer in answers]
-    for number, part in enumerate(shown):
-        part.astype("<f4").tofile(folder / f"{number}.f32")
+    as_rows = form.shape and not form.alone
+    shown = [answer[:IMAGES] if as_rows else answer.T[:LINES] for answer in answers]
+    save_numbers(folder, {str(number): part for number, part in enumerate(shown)})
     kind = "images" if form.shape is not None and len(form.shape) > 1 else "lines"
     return {"kind": kind, "shape": form.shape, "count": len(shown[0]), "length": shown[0].shape[1]}

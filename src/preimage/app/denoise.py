@@ -12,7 +12,7 @@ import numpy as np
 from preimage import io, progress
 from preimage.app import limits
 from preimage.app.limits import Refused
-from preimage.app.pictures import save_grey, save_picture
+from preimage.app.pictures import save_grey, save_numbers, save_picture
 from preimage.app.sources import open_file
 from preimage.cli.denoise_run import DenoiseRun, law_in_words
 from preimage.cli.python_code import denoising
@@ -31,17 +31,8 @@ def denoise(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None
     """Clean a file; its cleaned copy and what the page draws lie in the folder."""
     progress.report("reading", 0)
     data = read_noisy(request)
-    run = DenoiseRun(
-        data,
-        None,
-        noise=_given_noise(request.get("noise")),
-        shape=request.get("shape"),
-        kernel=None,
-        components=None,
-        method=None,
-        effort=_effort(request),
-        seed=0,
-    )
+    noise, shape = _given_noise(request.get("noise")), request.get("shape")
+    run = DenoiseRun(data, None, noise=noise, shape=shape, effort=_effort(request), seed=0)
     output = _written(run, folder, str(request["name"]))
     progress.report("pictures", 0)
     facts = run.facts()
@@ -142,7 +133,7 @@ def _view(run: DenoiseRun, folder: Path) -> dict[str, Any]:
         return _picture(before.reshape(shape), after.reshape(shape), folder)
     if form.shape is not None and len(form.shape) > 1:
         before, after = before[:IMAGES], after[:IMAGES]
-        _save_arrays(folder, before, after)
+        save_numbers(folder, {"before": before, "after": after})
         return {"kind": "images", "shape": form.shape, "count": len(before)}
     if form.shape is not None:
         return _lines(before[:LINES], after[:LINES], [f"row {n + 1}" for n in range(LINES)], folder)
@@ -164,10 +155,5 @@ def _picture(before: np.ndarray, after: np.ndarray, folder: Path) -> dict[str, A
 
 
 def _lines(before: np.ndarray, after: np.ndarray, names: list[str], folder: Path, rate: int = 0) -> dict[str, Any]:
-    _save_arrays(folder, before, after)
+    save_numbers(folder, {"before": before, "after": after})
     return {"kind": "lines", "names": names[: len(before)], "length": before.shape[1], "rate": rate}
-
-
-def _save_arrays(folder: Path, before: np.ndarray, after: np.ndarray) -> None:
-    before.astype("<f4").tofile(folder / "before.f32")
-    after.astype("<f4").tofile(folder / "after.f32")

@@ -14,6 +14,7 @@ from preimage import KernelPCA, load, progress
 from preimage.app import limits
 from preimage.app.catalogue import KERNELS
 from preimage.app.limits import Refused
+from preimage.app.pictures import save_numbers
 from preimage.app.sources import Dataset, is_model, read_dataset
 from preimage.exceptions import ConvergenceWarning, silenced
 from preimage.kernels import Kernel, as_kernel
@@ -94,8 +95,7 @@ def explore(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Expl
     progress.report("decoder", 0)
     deviations = codes.std(axis=0)
     pictured = _component_pictures(explorer, deviations)
-    for name, array in {"codes": codes, **pictured}.items():
-        array.astype("<f4").tofile(folder / f"{name}.f32")
+    save_numbers(folder, {"codes": codes, **pictured})
     labels = explorer.data.labels
     if labels is not None:
         labels.astype(np.uint8).tofile(folder / "labels.u8")
@@ -187,7 +187,7 @@ def _shaped(data: Dataset, shape: Sequence[int] | None) -> Dataset:
         return data
     if int(np.prod(shape)) != data.X.shape[1]:
         words = " × ".join(map(str, shape))
-        raise Refused(400, f"Rows of {data.X.shape[1]} numbers are no pictures of {words} points.")
+        raise Refused(400, f"Rows of {data.X.shape[1]} numbers are not pictures of {words} points.")
     return replace(data, shape=tuple(shape))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from preimage import KernelPCA, progress
 from preimage.app.limits import Refused
+from preimage.app.pictures import save_numbers
 from preimage.app.sources import read_dataset
 
 TRAIN, SHOWN = 1500, 60  # rows to learn from, and rows set aside to paint on
@@ -65,5 +66,5 @@ def prepare(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Fill
     progress.report("filling", 0)
     filler = Filler(model, train.mean(axis=0), rows)
     filler.fill(0, [0])  # the first call finds the weights of the methods
-    rows.astype("<f4").tofile(folder / "rows.f32")
+    save_numbers(folder, {"rows": rows})
     return {"answers": True, "data": data.as_json(), "shown": count, "learned_from": len(train)}, filler

@@ -9,6 +9,7 @@ import numpy as np
 
 from preimage import KernelPCA, progress
 from preimage.app.limits import Refused
+from preimage.app.pictures import save_numbers
 from preimage.app.sources import Dataset, read_dataset
 from preimage.exceptions import PreimageWarning, silenced
 
@@ -26,9 +27,7 @@ def rank(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None]:
         raise Refused(400, f"{data.name} has {len(data.X)} rows; at least {FEWEST} are needed to tell what is usual.")
     scores, expected = scored(data)
     order = np.argsort(-scores, kind="stable")[:LISTED]
-    values = data.X[order]
-    for name, array in {"values": values, "expected": expected[order]}.items():
-        array.astype("<f4").tofile(folder / f"{name}.f32")
+    save_numbers(folder, {"values": data.X[order], "expected": expected[order]})
     usual = float(np.median(scores)) or 1.0
     spread = _spread(data)
     rows = [

@@ -1,12 +1,19 @@
-"""Arrays as PNG files for the page."""
+"""Arrays as files for the page: pictures in PNG, and numbers in single precision."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from preimage.io.base import needed
+
+
+def save_numbers(folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Arrays by the names of their files."""
+    for name, array in arrays.items():
+        array.astype("<f4").tofile(folder / f"{name}.f32")
 
 
 def save_picture(path: Path, image: np.ndarray, low: float, high: float) -> None:

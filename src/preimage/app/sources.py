@@ -90,14 +90,8 @@ def _curve(name: str, made: Callable[..., datasets.Curve], count: int) -> Datase
     return Dataset(found.X, name, bands, "position")
 
 
-def _three_clusters() -> Dataset:
-    found = datasets.three_clusters(random_state=SEED)
-    return Dataset(found.X, "three clusters", found.labels, "cluster")
-
-
-def _eleven_gaussians() -> Dataset:
-    found = datasets.eleven_gaussians(random_state=SEED).train
-    return Dataset(found.X, "eleven Gaussians", found.labels, "cluster")
+def _clusters(name: str, found: datasets.Clusters) -> Dataset:
+    return Dataset(found.X, name, found.labels, "cluster")
 
 
 LOADERS: dict[str, Callable[[], Dataset]] = {
@@ -106,31 +100,31 @@ LOADERS: dict[str, Callable[[], Dataset]] = {
     "heartbeats": _heartbeats,
     "half_circle": lambda: _curve("half circle", datasets.half_circle, 400),
     "square": lambda: _curve("square", datasets.square, 600),
-    "three_clusters": _three_clusters,
+    "three_clusters": lambda: _clusters("three clusters", datasets.three_clusters(random_state=SEED)),
     "parabola": lambda: _curve("parabola", datasets.parabola, 300),
     "s_curve": lambda: _curve("S curve", datasets.s_curve, 2000),
-    "eleven_gaussians": _eleven_gaussians,
+    "eleven_gaussians": lambda: _clusters("eleven Gaussians", datasets.eleven_gaussians(random_state=SEED).train),
 }
 
 
-def read_dataset(request: dict[str, Any], *, gaps: bool = False) -> Dataset:
+def read_dataset(request: dict[str, Any]) -> Dataset:
     """The dataset that a request names: one of ours, or the file that the server has put into ``path``."""
     if request.get("path"):
-        return _of_file(Path(request["path"]), str(request["name"]), gaps)
+        return _of_file(Path(request["path"]), str(request["name"]))
     name = str(request.get("source"))
     if name not in PROVIDED or not PROVIDED[name].present:
         raise Refused(404, f"There is no dataset called {name!r:.60}.")
     return LOADERS[name]()
 
 
-def _of_file(path: Path, name: str, gaps: bool) -> Dataset:
+def _of_file(path: Path, name: str) -> Dataset:
     data = open_file(path, name)
     n, d = data.shape
     if n > limits.ROWS or n * d > limits.NUMBERS:
         raise Refused(413, f"{name} has {n} rows of {d} numbers, more than the app takes: use the command line.")
     if data.form.alone == "image" or n < 3:
         raise Refused(400, f"{name} has {n} row{'s' * (n > 1)}: choose a table, an array or several pictures.")
-    X = np.asarray(data.whole(gaps=gaps), dtype=float)
+    X = np.asarray(data.whole(), dtype=float)
     return Dataset(X, name, shape=data.form.shape, columns=data.form.columns or ())
 
 

@@ -1,4 +1,4 @@
-"""The command line, one command per file. A command is imported when it is called, so that ``--help`` is fast."""
+"""The command line. A command is imported when it is called, so that ``--help`` is fast."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 # Where each command lives, and what it is for; the help of the group needs no more than this.
 COMMANDS = {
-    "demo": ("preimage.cli.demo", "Denoise handwritten digits by a few methods, with a report."),
-    "app": ("preimage.app.command", "Explore, denoise and compare in the browser."),
-    "denoise": ("preimage.cli.denoise", "Remove noise from rows, images, one image or one signal."),
-    "fit": ("preimage.cli.fit", "Fit kernel PCA to the rows of a file, and save the model."),
-    "transform": ("preimage.cli.transform", "Compute the codes of rows."),
-    "reconstruct": ("preimage.cli.reconstruct", "Project rows on a model's components, and map them back."),
-    "impute": ("preimage.cli.impute", "Fill in missing values."),
-    "score": ("preimage.cli.score", "Score rows by their distance from a model's subspace."),
-    "monitor": ("preimage.cli.monitor", "List alarms of a process, and the sensor that explains each."),
-    "export": ("preimage.cli.export", "Write a model as an ONNX file, which runs without Python."),
-    "inspect": ("preimage.cli.inspect", "Show what a model file holds."),
+    "demo": ("preimage.cli.demo:command", "Denoise handwritten digits by a few methods, with a report."),
+    "app": ("preimage.app.command:open_app", "Explore, denoise and compare in the browser."),
+    "denoise": ("preimage.cli.denoise:command", "Remove noise from rows, images, one image or one signal."),
+    "fit": ("preimage.cli.fit:command", "Fit kernel PCA to the rows of a file, and save the model."),
+    "transform": ("preimage.cli.apply:transform", "Compute the codes of rows."),
+    "reconstruct": ("preimage.cli.apply:reconstruct", "Project rows on a model's components, and map them back."),
+    "impute": ("preimage.cli.impute:command", "Fill in missing values."),
+    "score": ("preimage.cli.apply:score", "Score rows by their distance from a model's subspace."),
+    "monitor": ("preimage.cli.monitor:command", "List alarms of a process, and the sensor that explains each."),
+    "export": ("preimage.cli.export:command", "Write a model as an ONNX file, which runs without Python."),
+    "inspect": ("preimage.cli.inspect:command", "Show what a model file holds."),
 }
 # Commands of other distributions, found through the entry points of this group, and how to get those we know of.
 GROUP = "preimage.commands"
@@ -41,7 +41,8 @@ class _Lazy(click.Group):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in COMMANDS:
-            return import_module(COMMANDS[name][0]).command
+            module, _, command = COMMANDS[name][0].partition(":")
+            return getattr(import_module(module), command)
         for found in _found().select(name=name):
             return found.load()
         return _absent(name) if name in ELSEWHERE else None

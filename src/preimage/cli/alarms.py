@@ -17,8 +17,6 @@ from preimage import Monitor
 from preimage.io.atomic import written
 from preimage.io.spreadsheets import harmless
 
-__all__ = ["Alarm", "Write", "alarms_of", "json_number", "growing_list", "complete_list", "summary", "unreadable"]
-
 ENOUGH = 20  # alarms in a summary
 
 

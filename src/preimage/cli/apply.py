@@ -1,12 +1,16 @@
-"""A model from a file applied to the rows of another, block by block."""
+"""A model from a file applied to the rows of another, block by block: ``transform``, ``reconstruct``, ``score``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from preimage.cli import common
 from preimage.cli.common import CommandResult, counted
 
 if TYPE_CHECKING:
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
     from preimage.io.stores import Store
 
 Answer = Callable[["np.ndarray"], "np.ndarray"]
+CODES = "INPUT holds codes, as `preimage transform` writes them."
 
 
 @contextmanager
@@ -102,3 +107,48 @@ def write_answers(
     facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": width}
     facts["carried"] = list(form.carried)
     return CommandResult(facts, f"wrote {output}: {counted(data.shape[0], 'row')} of {counted(width, 'column')}")
+
+
+def _applies(verb: str, *own_options: common.Decorator) -> Callable[[Callable], click.Command]:
+    """The command MODEL INPUT -o OUTPUT of a function that says what a model answers to rows, and in which form."""
+    parts: list[common.Decorator] = [click.argument("model"), click.argument("input"), common.output_option()]
+    parts += [common.table_options, common.safe_csv_option, common.scheduler_option, common.shared_options]
+
+    def command(respond: Callable) -> click.Command:
+        @wraps(respond)
+        def run(model, input, output, reading, scheduler, force, as_json, **own) -> CommandResult:
+            with opened_for(verb, model, input, reading, scheduler, **own) as (fitted, data):
+                answer, form = respond(fitted, data, **own)
+                return write_answers(data, answer, output, form, force=force)
+
+        callback: Callable = run
+        for part in reversed([*parts, *own_options]):
+            callback = part(callback)
+        return click.command(respond.__name__, cls=common.Command)(callback)
+
+    return command
+
+
+@_applies("transform")
+def transform(model: Any, data: Data | Store) -> tuple[Answer, Form]:
+    """Compute the codes of the rows of INPUT by the model in the file MODEL."""
+    return model.transform, data.form.with_columns(*map(str, model.get_feature_names_out()))
+
+
+@_applies("inverse_transform", click.option("--codes", is_flag=True, help=CODES))
+def reconstruct(model: Any, data: Data | Store, codes: bool) -> tuple[Answer, Form]:
+    """Project the rows of INPUT on the components of the model in the file MODEL, and map them back."""
+    if not codes:
+        return lambda rows: model.inverse_transform(model.transform(rows)), data.form
+    names = getattr(model, "feature_names_in_", None)
+    names = [f"column_{number}" for number in range(1, model.n_features_in_ + 1)] if names is None else names
+    return model.inverse_transform, data.form.with_columns(*map(str, names))
+
+
+@_applies("score_samples")
+def score(model: Any, data: Data | Store) -> tuple[Answer, Form]:
+    """Score every row of INPUT by minus its squared distance to the subspace of the model in the file MODEL.
+
+    The lower the score, the less a row resembles those that the model was fitted on.
+    """
+    return lambda rows: model.score_samples(rows)[:, None], data.form.with_columns("score")

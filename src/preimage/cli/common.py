@@ -6,7 +6,9 @@ import errno
 import json
 import os
 import signal
+import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -135,22 +137,6 @@ def scheduler_option(command: Callable) -> Callable:
     return click.option("--scheduler", metavar="ADDRESS", help=words)(command)
 
 
-def applies_model(command: Callable) -> Callable:
-    """MODEL INPUT -o OUTPUT, and what else commands share that apply a model to rows."""
-    parts = (
-        click.argument("model"),
-        click.argument("input"),
-        output_option(),
-        table_options,
-        safe_csv_option,
-        scheduler_option,
-        shared_options,
-    )
-    for part in reversed(parts):
-        command = part(command)
-    return command
-
-
 def table_options(command: Callable) -> Callable:
     """``--columns`` and what else says how a table is to be read; the command gets them as one ``reading``."""
 
@@ -263,8 +249,6 @@ def shown_progress(*, beside_rows: bool = False) -> Iterator[None]:
 
     Where rows go to standard output there is none if that is a terminal too.
     """
-    import sys
-
     from preimage import progress
 
     if not sys.stderr.isatty() or (beside_rows and sys.stdout.isatty()):
@@ -282,15 +266,13 @@ class _Bar:
     """A listener to the library's progress that draws one line per stage."""
 
     def __init__(self) -> None:
-        from time import monotonic
-
-        self._clock, self._start = monotonic, monotonic()
+        self._start = time.monotonic()
         self._display: Any = None
         self._lines: dict[str, Any] = {}
 
     def __call__(self, stage: str, done: float, total: float | None = None) -> None:
         if self._display is None:
-            if self._clock() - self._start < 1:
+            if time.monotonic() - self._start < 1:
                 return
             self._display = _display()
         if stage not in self._lines:

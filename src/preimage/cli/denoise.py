@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from preimage.cli.common import (
-    Command,
-    CommandResult,
-    output_option,
-    safe_csv_option,
-    scale_option,
-    seed_option,
-    shared_options,
-    table_options,
-)
+from preimage.cli import common
+from preimage.cli.common import CommandResult
 from preimage.cli.options import COMPONENTS, KERNEL, METHOD, NOISE, SHAPE
 
 if TYPE_CHECKING:
     from preimage.io import Data, Reading
 
 
-@click.command("denoise", cls=Command)
+@click.command("denoise", cls=common.Command)
 @click.argument("input")
-@output_option(required=True)
+@common.output_option(required=True)
 @click.option("--train", metavar="CLEAN", help="Clean examples to learn from; by default the rows of INPUT alone.")
 @click.option(
     "--noise",
@@ -37,7 +29,7 @@ if TYPE_CHECKING:
     "such as poisson:30.",
 )
 @click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
-@scale_option("unless rows are images or signals")
+@common.scale_option("unless rows are images or signals")
 @click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
 @click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA with this many components.")
 @click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this pre-image method.")
@@ -57,10 +49,10 @@ if TYPE_CHECKING:
 )
 @click.option("--baseline", is_flag=True, help="First remove baseline wander.")
 @click.option("--report", metavar="PAGE", help="Write an HTML page that shows the data before and after.")
-@table_options
-@safe_csv_option
-@seed_option
-@shared_options
+@common.table_options
+@common.safe_csv_option
+@common.seed_option
+@common.shared_options
 def command(
     input: str,
     output: str,
@@ -82,9 +74,10 @@ def command(
 
     data = io.read(input, reading)
     run = DenoiseRun(data, None if train is None else _examples(train, data, reading), **choices)
-    with ExitStack() as stack:
-        write = stack.enter_context(io.writing(output, run.form, overwrite=force))
-        unfinished = report and stack.enter_context(written(report, overwrite=force))
+    with (
+        io.writing(output, run.form, overwrite=force) as write,
+        written(report, overwrite=force) if report else nullcontext() as unfinished,
+    ):
         write(run.blocks())
         facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": data.shape[1]}
         facts["carried"] = list(data.form.carried)

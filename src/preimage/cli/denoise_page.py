@@ -9,6 +9,7 @@ import numpy as np
 from preimage import plot
 from preimage.cli.denoise_run import DenoiseRun
 from preimage.io.atomic import printable
+from preimage.plot.style import page_axes
 from preimage.report import Code, Page, Picture, Section, Table, Text
 
 PART = 240  # pixels of a side of the part of an image that is shown
@@ -34,7 +35,7 @@ def _picture(run: DenoiseRun) -> Picture:
         if form.alone:
             return _one_image(before.reshape(form.shape), after.reshape(form.shape))
         before, after = before[:IMAGES], after[:IMAGES]
-        axes = _axes(2, len(before), (0.9 * len(before), 2.0))
+        axes = page_axes(2, len(before), (0.9 * len(before), 2.0))
         plot.images({"before": before, "after": after}, form.shape, axes, n_images=len(before))
         return Picture(axes.flat[0].figure, "The first images, as they came and as they were written.")
     if form.shape is not None:
@@ -51,7 +52,7 @@ def _picture(run: DenoiseRun) -> Picture:
 
 def _lines(before: np.ndarray, after: np.ndarray, what: str, rate: int = 0, n_lines: int = 3) -> Picture:
     count = min(n_lines, len(before))
-    axes = _axes(count, 1, (7.0, 1.7 * count + 0.4))
+    axes = page_axes(count, 1, (7.0, 1.7 * count + 0.4))
     plot.signals({"before": before, "after": after}, axes, n_signals=count, rate=rate or None)
     return Picture(axes.flat[0].figure, f"{what}, as they came and as they were written.")
 
@@ -87,16 +88,9 @@ def _one_image(before: np.ndarray, after: np.ndarray) -> Picture:
     top, left = (max(0, (size - PART) // 2) for size in before.shape[:2])
     parts = [image[top : top + PART, left : left + PART] for image in (before, after)]
     shape = parts[0].shape
-    axes = _axes(1, 2, (7.4, 3.3 * shape[0] / shape[1] + 0.2))
+    axes = page_axes(1, 2, (7.4, 3.3 * shape[0] / shape[1] + 0.2))
     plot.images(dict(zip(("before", "after"), (part.reshape(1, -1) for part in parts), strict=True)), shape, axes)
     return Picture(axes.flat[0].figure, "The middle of the image, as it came and as it was written.")
-
-
-def _axes(n_rows: int, n_columns: int, size: tuple[float, float]) -> np.ndarray:
-    """Axes of a figure that no window will ever show."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=size, layout="constrained").subplots(n_rows, n_columns, squeeze=False)
 
 
 def _choices(run: DenoiseRun, facts: dict[str, Any]) -> list[Any]:

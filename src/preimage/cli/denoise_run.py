@@ -50,16 +50,16 @@ class DenoiseRun:
         *,
         noise: Any,
         shape: Any,
-        kernel: Any,
-        components: Any,
-        method: Any,
+        seed: int,
+        kernel: Any = None,
+        components: Any = None,
+        method: Any = None,
         effort: str = "standard",
         scale: str = "auto",
         signal: bool = False,
         rate: float | None = None,
         mains: float | None = None,
         baseline: bool = False,
-        seed: int,
     ):
         self.data, self.train, self.effort, self.scale = data, train, effort, scale
         self.form = data.form if shape is None else _shaped(data, shape)

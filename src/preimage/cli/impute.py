@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from preimage.cli.common import (
-    Command,
-    CommandResult,
-    counted,
-    output_option,
-    seed_option,
-    shared_options,
-    table_options,
-)
+from preimage.cli import common
+from preimage.cli.common import CommandResult, counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,14 +19,14 @@ if TYPE_CHECKING:
 LEARNED_FROM = 20_000  # rows of a large file
 
 
-@click.command("impute", cls=Command)
+@click.command("impute", cls=common.Command)
 @click.argument("model", metavar="[MODEL]")
 @click.argument("input", metavar="INPUT", required=False)
-@output_option()
-@table_options
+@common.output_option()
+@common.table_options
 @click.option("--scheduler", metavar="ADDRESS", help="With a MODEL: use the Dask cluster of this scheduler.")
-@seed_option
-@shared_options
+@common.seed_option
+@common.shared_options
 def command(
     model: str,
     input: str | None,

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from preimage.cli.common import Command
+from preimage.cli.common import Command, CommandResult
 from preimage.io.atomic import printable
 
 LONGEST = 1000  # characters of the first line
@@ -18,29 +18,21 @@ LONGEST = 1000  # characters of the first line
 @click.command("inspect", cls=Command)
 @click.argument("model")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def command(model: str, as_json: bool) -> None:
+def command(model: str, as_json: bool) -> CommandResult:
     """Show what the file MODEL holds, from its header alone."""
-    import json
-
     from preimage.io.models import describe
 
     found = describe(model)
-    size = Path(model).stat().st_size
-    if as_json:
-        facts: dict[str, Any] = {"file": model, "bytes": size} | asdict(found)
-        values = facts.pop("values")
-        facts |= {part: _valued(facts[part], values) for part in ("parameters", "fitted")}
-        click.echo(printable(json.dumps(facts, indent=1, ensure_ascii=False)))
-        return
-    name = found.name.split(".")[-1]
-    click.echo(
-        printable(f"{model}: {name}, {size:,} bytes, format {found.version}, preimage {found.library}"[:LONGEST])
-    )
+    size, name = Path(model).stat().st_size, found.name.split(".")[-1]
+    facts: dict[str, Any] = {"file": model, "bytes": size} | asdict(found)
+    values = facts.pop("values")
+    facts |= {part: _valued(facts[part], values) for part in ("parameters", "fitted")}
+    lines = [f"{model}: {name}, {size:,} bytes, format {found.version}, preimage {found.library}"[:LONGEST]]
     for title, part in (("parameters", found.parameters), ("fitted", found.fitted or {"nothing": "not fitted yet"})):
-        click.echo(f"\n{title}")
         width = max(map(len, part), default=0)
-        for name, words in part.items():
-            click.echo(fill(printable(f"  {name:<{width}}  {words}"), 100, subsequent_indent=" " * (width + 4)))
+        rows = (printable(f"  {name:<{width}}  {words}") for name, words in part.items())
+        lines += ["", title, *(fill(row, 100, subsequent_indent=" " * (width + 4)) for row in rows)]
+    return CommandResult(facts, "\n".join(lines))
 
 
 def _valued(part: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:

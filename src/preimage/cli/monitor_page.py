@@ -12,8 +12,10 @@ import numpy as np
 from preimage import Monitor, plot
 from preimage.cli.alarms import Alarm
 from preimage.cli.common import counted
+from preimage.plot.style import page_axes
 from preimage.report import Code, Page, Picture, Section, Table, Text
 
+WIDTH = 6.2  # inches of a picture
 MOST = 30  # episodes in the table
 SHOWN = 3  # episodes with a picture of their sensors
 STATISTICS = ("T2", "SPE", "both")
@@ -57,17 +59,12 @@ def _together(first: Alarm, second: Alarm) -> bool:
     return (first.alarm, first.sensor) == (second.alarm, second.sensor)
 
 
-def _figure(height: float, n_axes: int = 1):
-    """Axes of a figure that is not shown in a window."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(6.2, height), layout="constrained").subplots(n_axes, 1, squeeze=False).ravel()
-
-
 def _chart(monitor: Monitor, rows: np.ndarray, complete: np.ndarray, labels: list[str] | None) -> Picture | Text:
     if not complete.any():
         return Text("Every row has a gap, so that no statistic can be computed.")
-    axes = plot.chart(monitor, rows[complete], _figure(4.4, 2), time=_times(labels, len(rows))[complete])
+    axes = plot.chart(
+        monitor, rows[complete], page_axes(2, 1, (WIDTH, 4.4)).ravel(), time=_times(labels, len(rows))[complete]
+    )
     gaps = "" if complete.all() else f" {counted(int((~complete).sum()), 'row')} with gaps left out."
     return Picture(axes[0].figure, f"Both statistics over time. A row above a dashed line raises an alarm.{gaps}")
 
@@ -120,7 +117,9 @@ def _sensors(
     blocks: list[Any] = [Text(reason)]
     for episode in found:
         worst = max(episode, key=lambda alarm: alarm.contribution or 0)
-        ax = plot.contributions(monitor, rows[complete], int(places[worst.row - 1]), _figure(3.0)[0])
+        ax = plot.contributions(
+            monitor, rows[complete], int(places[worst.row - 1]), page_axes(1, 1, (WIDTH, 3.0))[0, 0]
+        )
         when = "" if labels is None else f", {labels[worst.row - 1]}"
         run = f", the largest contribution in rows {_span(episode, None)[0]}" if len(episode) > 1 else ""
         blocks.append(Picture(ax.figure, f"Row {worst.row}{when}{run}."))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,11 @@ from preimage import Monitor, io, progress
 from preimage.cli.alarms import Alarm, alarms_of, complete_list, growing_list, json_number, summary, unreadable
 from preimage.cli.apply import check_width, load_model
 from preimage.cli.common import CommandResult, counted
-from preimage.exceptions import ConstantColumnWarning, DataFileError, ModelFileError
+from preimage.exceptions import ConstantColumnWarning, DataFileError, ModelFileError, silenced
 from preimage.io import Data, Reading, models
 from preimage.io.atomic import written
 from preimage.io.base import note
 from preimage.io.log import Layout, lines_as_they_arrive
-
-__all__ = ["Trained", "trained", "watch_file", "watch_lines"]
 
 BLOCK = 1000  # rows of a file at a time
 
@@ -79,11 +76,10 @@ def trained(
     """
     if _is_model(normal):
         if settings:
-            raise ValueError(f"{normal} is already fitted, and {', '.join(settings)} would have no effect: leave out.")
+            raise ValueError(f"{normal} is already fitted, and {', '.join(settings)} would have no effect: omit them.")
         return Trained(normal, _as_monitor(load_model(normal, "p_values")), from_file=True)
     data, monitor = io.read(normal, reading), make()
-    with ExitStack() as stack:
-        unfinished = save and stack.enter_context(written(save, overwrite=force))
+    with written(save, overwrite=force) if save else nullcontext() as unfinished:
         _fit(monitor, data)
         if unfinished:
             models.save(monitor, unfinished)
@@ -97,9 +93,10 @@ def watch_file(
     data = io.read(new, replace(reading, expected=model.names))
     check_width(model.monitor, data)
     rows, carried = data.whole(gaps=True).astype(float), _carried(data)
-    with ExitStack() as stack:
-        write = stack.enter_context(complete_list(output, data.form.carried, force=force))
-        unfinished = report and stack.enter_context(written(report, overwrite=force))
+    with (
+        complete_list(output, data.form.carried, force=force) as write,
+        written(report, overwrite=force) if report else nullcontext() as unfinished,
+    ):
         run, alarms = model.monitor.stream(), list[Alarm]()
         for first in range(0, len(rows), BLOCK):
             some = slice(first, first + BLOCK)
@@ -133,8 +130,7 @@ def watch_lines(model: Trained, reading: Reading, output: str | None, *, force: 
 
 def _fit(monitor: Monitor, data: Data) -> None:
     """Fit to the complete rows, and keep the names and the places of the columns."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstantColumnWarning)  # the names of the columns are not known yet
+    with silenced(ConstantColumnWarning):  # the names of the columns are not known yet
         monitor.fit(_complete_rows(data))
     if data.form.columns is not None:
         monitor.feature_names_in_ = np.array(data.form.columns, dtype=object)

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from preimage._typing import Array
 from preimage.datasets import physionet
-
-Array = NDArray[Any]
 
 GITHUB = "https://raw.githubusercontent.com"
 HEARTBEATS = f"{GITHUB}/dgedon/invertible_kernel_PCA/a3bfb2e15f192cf6d8e57d529c90816a6c969da6/ecg_data/"

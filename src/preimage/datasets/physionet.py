@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from preimage._typing import Array
 
 NORMAL = 1  # the code of a normal beat
 SKIP, NUM, SUB, CHANNEL, AUX = 59, 60, 61, 62, 63

@@ -6,16 +6,14 @@ data home, and then downloads it from its public source.
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from preimage._typing import Array
 from preimage.datasets import downloads
 from preimage.datasets.sources import DataSource
 from preimage.datasets.split import Split
-
-Array = NDArray[Any]
 
 
 class Images(NamedTuple):

@@ -1,14 +1,14 @@
 """Toy data of the papers, each set with the clean points that the noise was added to."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from preimage._typing import Array
 from preimage.datasets.split import Split
 from preimage.noise import GaussianNoise
 
-Array = NDArray[Any]
 RandomState = int | np.random.Generator | None
 
 

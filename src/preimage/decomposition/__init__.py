@@ -1,7 +1,5 @@
 """Kernel PCA itself, without scikit-learn: exact, on explicit features, and the projections onto its subspace."""
 
-from __future__ import annotations
-
 from preimage.decomposition.base import Decomposition, OnFeatures
 from preimage.decomposition.exact import Exact, count_components, fit
 from preimage.decomposition.expanded import Expanded, Projection

@@ -10,14 +10,12 @@ from preimage.denoising.chroma import CoarseColours
 from preimage.denoising.impulses import filled, filling_risk, impulses_in
 from preimage.denoising.jpeg import LUMINANCE, BeforeJpeg, before_jpeg
 from preimage.denoising.learning import Units
-from preimage.denoising.levels import DOUBT, at_lags, measured_noise
+from preimage.denoising.levels import DOUBT, at_lags, measured_noise, warn_of_more
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.pictures import Answered, NoisyPicture, in_tiles
 from preimage.denoising.saturation import Limits
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, SpeckleNoise
-
-__all__ = ["denoised_alone", "estimated_noise"]
 
 SHORTEST_SIDE = 16  # of an image from which its noise can be estimated
 FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by this factor
@@ -105,12 +103,13 @@ def _given(image: np.ndarray, law: NoiseLaw) -> NoiseCurve:
         limits = Limits(*law.clip) if law.clip else limits
         _warn_of_more_than_shown(law.sigma, image, limits)
         return NoiseCurve(0.0, law.sigma**2, limits)
+    above = Limits(-np.inf, limits.high)
     if isinstance(law, PoissonNoise):
-        return NoiseCurve(1 / law.peak, 0.0, Limits(-np.inf, limits.high))
+        return NoiseCurve(1 / law.peak, 0.0, above)
     if isinstance(law, PoissonGaussianNoise):
-        return NoiseCurve(law.a, law.b, Limits(*law.clip) if law.clip else Limits(-np.inf, limits.high))
+        return NoiseCurve(law.a, law.b, Limits(*law.clip) if law.clip else above)
     if isinstance(law, SpeckleNoise):
-        return NoiseCurve(0.0, law.b, Limits(*law.clip) if law.clip else Limits(-np.inf, limits.high), law.c)
+        return NoiseCurve(0.0, law.b, Limits(*law.clip) if law.clip else above, law.c)
     raise ValueError(
         f"of one image alone only Gaussian, Poisson and speckle noise can be removed, not {law!r}: use Denoiser with "
         "clean examples (examples='clean')."
@@ -122,7 +121,4 @@ def _warn_of_more_than_shown(sigma: float, image: np.ndarray, limits: Limits) ->
     if min(image.shape[:-1]) >= SHORTEST_SIDE and np.ptp(image) > 0:
         shown = float(np.sqrt(measured_noise(image, limits).before(float(image.mean()))))
         if sigma > FAR_MORE * shown:
-            warn(
-                f"the image shows noise of {shown:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",
-                NoiseLevelWarning,
-            )
+            warn_of_more("the image shows", shown, sigma)

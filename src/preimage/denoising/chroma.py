@@ -17,9 +17,8 @@ from preimage import progress
 from preimage.denoising.jpeg import LUMINANCE, has_whole_colours
 from preimage.denoising.levels import DOUBT, at_lags, measured_noise
 from preimage.denoising.pictures import Answered, Plan, combined
+from preimage.denoising.pieces import middle
 from preimage.denoising.saturation import Limits
-
-__all__ = ["CoarseColours"]
 
 SHARED = 1.7  # ratio of differences at lags 4 and 1 from which neighbours share their noise
 COARSER = 0.8  # ratio of the noise of colours and luminance, 0.94 for white noise, up to which colours are coarser
@@ -60,8 +59,8 @@ class CoarseColours:
             return None
         if sigma is not None and has_whole_colours(image):
             return None
-        middle = tuple(slice((n - min(n, ENOUGH)) // 2, (n + min(n, ENOUGH)) // 2) for n in image.shape[:2])
-        luminance, *colours = (at_lags(channel, (1, 4)) for channel in np.moveaxis(image[middle] @ LUMINANCE.T, -1, 0))
+        channels = np.moveaxis(image[middle(image.shape[:2], ENOUGH)] @ LUMINANCE.T, -1, 0)
+        luminance, *colours = (at_lags(channel, (1, 4)) for channel in channels)
         if all(colour[1] > SHARED * colour[0] for colour in colours):
             return cls(image, 2, _level(image @ LUMINANCE[0]) if sigma is None else sigma, sigma is not None)
         if sigma is None and all(max(colour) < COARSER * max(luminance) for colour in colours):

@@ -15,8 +15,6 @@ from scipy.fft import dctn, idctn
 
 from preimage.denoising.groups import Steps
 
-__all__ = ["QUARTER", "fits", "with_coarse_answer"]
-
 QUARTER = 4
 KEPT = 0.6  # share of the frequencies of the coarse picture that go into the answer
 SHORTEST = 64  # points along a side, below which there is nothing to be seen at a quarter of the resolution

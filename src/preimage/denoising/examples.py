@@ -17,8 +17,6 @@ from preimage.denoising.views import Images, Reader, View
 from preimage.statistics.risk import Sure
 from preimage.statistics.shrinkage import shrunken_spectrum
 
-__all__ = ["Clean", "Examples", "Noisy"]
-
 
 class Examples(Protocol):
     """Images to fit or to validate a stage on."""
@@ -66,7 +64,7 @@ class Clean:
         return phi.T @ view.answers(self.truth)(places)
 
     def risk(self, estimates):
-        return np.mean(np.square(estimates - self.truth), axis=_pixels(self.truth), dtype=float)
+        return np.mean(np.square(estimates - self.truth), axis=tuple(range(1, self.truth.ndim)), dtype=float)
 
     def part(self, chosen):
         return Clean(self.truth[chosen], self.images[chosen])
@@ -144,7 +142,3 @@ class Noisy:
     @property
     def _probe(self) -> Images:
         return (self.images[self.n :] - self.images[: self.n]) / np.float32(self.step * self.sigma)
-
-
-def _pixels(images: Images) -> tuple[int, ...]:
-    return tuple(range(1, images.ndim))

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preimage.denoising.pieces import middle
 from preimage.gram import tiles
 from preimage.noise import NoiseLaw, RandomImpulses, SaltAndPepper
-
-__all__ = ["Impulses", "filled", "filling_risk", "impulses_in"]
 
 FEWEST, MOST = 0.003, 0.6  # shares of lost values from which, and up to which, they are taken for lost
 OUTLYING = 4.0  # how far from their neighbours they are, in standard deviations of the others
@@ -53,8 +52,8 @@ def impulses_in(image: np.ndarray) -> Impulses | None:
     low, high = float(image.min()), float(image.max())
     if (missing := lost(image)) is not None:
         return Impulses(missing, SaltAndPepper(float(missing.mean()), low, high))
-    middle = tuple(slice((n - min(n, ENOUGH)) // 2, (n + min(n, ENOUGH)) // 2) for n in image.shape[:-1])
-    if low < high and (seen := _Outliers.of(image[middle], low, high)).are_random():
+    inner = image[middle(image.shape[:-1], ENOUGH)]
+    if low < high and (seen := _Outliers.of(inner, low, high)).are_random():
         return _random_impulses(image, seen.share(), low, high)
     return None
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import median_filter, uniform_filter1d
 
-__all__ = ["without_baseline", "without_mains"]
-
 SECONDS = 4.0  # of a block in which hum keeps its strength and phase
 DRIFT = 0.2  # hertz that the mains may be off
 HARMONICS = 5

@@ -22,8 +22,6 @@ from scipy.ndimage import uniform_filter
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-__all__ = ["LUMINANCE", "BeforeJpeg", "JpegBlocks", "before_jpeg", "has_whole_colours"]
-
 SIDE = 8
 FINEST, COARSEST = 3, 121  # steps that can be told from rounding, and that the usual tables go up to
 ROUNDING = 1.5  # coefficients up to here may be rounding of the pixels alone

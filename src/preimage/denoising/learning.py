@@ -16,8 +16,6 @@ from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.kernels import Radial
 from preimage.noise import NoiseLaw
 
-__all__ = ["BUDGETS", "Budget", "Learner", "Units"]
-
 ENOUGH, MOST_COPIES = 6000, 6  # corrupted images that a level learns from, and the most copies of one image
 VALIDATION, VALIDATION_POINTS = 300, 80_000  # images, and points in them, that are held out to choose settings
 FEWEST_NUMBERS = 400  # in them, where that takes no more than a third of the images

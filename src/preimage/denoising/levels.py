@@ -16,8 +16,7 @@ from scipy.ndimage import uniform_filter
 
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.saturation import Limits
-
-__all__ = ["DOUBT", "at_lags", "measured_noise"]
+from preimage.exceptions import NoiseLevelWarning, warn
 
 DOUBT = 0.04  # standard error of an estimated variance beside itself, as on photographs at σ of 10 grey levels and more
 
@@ -51,6 +50,11 @@ def measured_noise(image: np.ndarray, limits: Limits) -> NoiseCurve:
     if texture > ALL_TEXTURE:  # there is hardly any noise in it
         return NoiseCurve(0.0, constant.floor * (ALL_TEXTURE / texture) ** 2, constant.limits)
     return constant
+
+
+def warn_of_more(seen: str, shown: float, sigma: float) -> None:
+    """Warn that noise of a given σ is more than what was seen."""
+    warn(f"{seen} noise of {shown:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.", NoiseLevelWarning)
 
 
 def is_drawn(image: np.ndarray, limits: Limits) -> bool:

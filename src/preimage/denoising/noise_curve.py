@@ -15,10 +15,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from preimage.denoising.saturation import Limits
+from preimage.denoising.saturation import Limits, mean_excess, normal_density
 from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, SpeckleNoise
-
-__all__ = ["NoiseCurve"]
 
 REACH = 8.0  # how far from a limit values are bent by it, in σ
 KNOTS = 400
@@ -109,19 +107,12 @@ class NoiseCurve:
         sigma = np.sqrt(self.before(x))
         first, last = max(low, x[0] - 3 * reach), min(high, x[-1] + 3 * reach)
         t, u = (x - first) / sigma, (x - last) / sigma
-        gain = sigma * (_m1(t) - _m1(u))
-        square = sigma**2 * (_m2(t) - _m2(u)) - 2 * (last - first) * sigma * _m1(u)
+        gain = sigma * (mean_excess(t) - mean_excess(u))
+        square = sigma**2 * (_squared_excess(t) - _squared_excess(u)) - 2 * (last - first) * sigma * mean_excess(u)
         mean = np.maximum.accumulate(first + gain)
         return x, mean + 1e-12 * np.arange(KNOTS) * (x[-1] - x[0]), np.maximum(square - gain**2, self._least)
 
 
-def _m1(t: np.ndarray) -> np.ndarray:
-    return t * ndtr(t) + _density(t)
-
-
-def _m2(t: np.ndarray) -> np.ndarray:
-    return (t**2 + 1) * ndtr(t) + t * _density(t)
-
-
-def _density(t: np.ndarray) -> np.ndarray:
-    return np.exp(-0.5 * np.square(t)) / np.sqrt(2 * np.pi)
+def _squared_excess(t: np.ndarray) -> np.ndarray:
+    """E max(t − ε, 0)² of a standard Gaussian ε."""
+    return (t**2 + 1) * ndtr(t) + t * normal_density(t)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from preimage.denoising.levels import warn_of_more
 from preimage.denoising.pieces import small_patches
 from preimage.denoising.saturation import Limits
 from preimage.denoising.similar_rows import censored_level
@@ -17,8 +18,6 @@ from preimage.kernels.base import is_number
 from preimage.noise import ColumnNoise, GaussianNoise, NoiseLaw
 from preimage.noise.custom import as_noise
 from preimage.statistics.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
-
-__all__ = ["FEWEST_IMAGES", "Asked", "as_law", "limits_of", "warn_of_tails"]
 
 FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes
 FEWEST_PATCHES = 20
@@ -99,10 +98,7 @@ class Asked:
         with silenced(NoiseLevelWarning):
             level = self._level(images, limits)
         if level.trusted and sigma > DOUBTFUL * level.high:
-            warn(
-                f"the data show noise of {level.sigma:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",
-                NoiseLevelWarning,
-            )
+            warn_of_more("the data show", level.sigma, sigma)
 
 
 def as_law(noise: Any) -> NoiseLaw:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from preimage.denoising.examples import Noisy
+from preimage.denoising.pieces import middle
 from preimage.denoising.stage import Recipe
 from preimage.denoising.views import Images, Lens, Windows
 from preimage.kernels import Gaussian
-
-__all__ = ["by_kernel", "fits"]
 
 RECIPE = Recipe(Gaussian(), 300, 40_000)
 VIEW = Windows((Lens(1.0, 1.0), Lens(3.0, 1.2)))  # of the noisy image, and of the answer of groups
@@ -44,11 +43,11 @@ def by_kernel(images: Images, groups: Images, sigma: float, step: float, rng: np
         σ and h.
     """
     maps, half = [images, groups], _half(images.shape[1:-1])
-    middle = (slice(None), *(slice(max(n - VALIDATED, 0) // 2, (n + VALIDATED) // 2) for n in images.shape[1:-1]))
-    seen = [part[middle] for part in maps]
+    inner = (slice(None), *middle(images.shape[1:-1], VALIDATED))
+    seen = [part[inner] for part in maps]
     stages = []
     for here in (half, ~half):
-        validation = Noisy(sigma, images[middle], ~here[middle], step)
+        validation = Noisy(sigma, images[inner], ~here[inner], step)
         stages.append(RECIPE.validated(VIEW, maps, Noisy(sigma, images, here, step), seen, validation, rng)[0])
     return np.where(half[..., None], stages[1](maps), stages[0](maps))
 

@@ -7,7 +7,7 @@ small probe added.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -20,9 +20,8 @@ from preimage import progress
 from preimage.denoising import coarse, on_groups
 from preimage.denoising.groups import Search, Steps, Variance
 from preimage.denoising.noise_curve import NoiseCurve
+from preimage.denoising.pieces import middle
 from preimage.noise import NoiseLaw
-
-__all__ = ["EFFORTS", "Answered", "CombinationRisk", "NoisyPicture", "Plan", "combined", "in_tiles"]
 
 EFFORTS = ("quick", "standard", "best")
 MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # of an image that is answered whole; else the sides of tiles
@@ -68,8 +67,7 @@ class NoisyPicture:
 
     def plan(self, effort: str) -> Plan:
         """What the middle of the picture calls for, the same for all tiles."""
-        middle = tuple(slice((n - min(n, ENOUGH)) // 2, (n + min(n, ENOUGH)) // 2) for n in self.image.shape[:-1])
-        seen = replace(self, image=self.image[middle])
+        seen = replace(self, image=self.image[middle(self.image.shape[:-1], ENOUGH)])
         return Plan(effort, seen._level, seen._is_drawn, self.curve.doubt)
 
     def answered(self, plan: Plan, rng: np.random.Generator) -> Answered:
@@ -201,12 +199,10 @@ def combined(
         groups = np.stack([still["two steps"], moved["two steps"]])
         still["kernel"], moved["kernel"] = on_groups.by_kernel(np.stack(starts), groups, float(size.flat[0]), STEP, rng)
     counted = np.broadcast_to(weights, noisy.shape[-1:]).astype(np.float32)
-    gaps = [np.ravel(np.sqrt(counted) * (answer - noisy)) for answer in still.values()]
-    squares = np.array([[float(a @ b) / noisy.size for b in gaps] for a in gaps])
-    slopes = [
-        float(np.mean(counted * size * probe * (moved[name] - still[name]), dtype=float)) / STEP for name in still
-    ]
-    risk = CombinationRisk(squares, np.array(slopes), float(np.mean(counted * np.square(size), dtype=float)))
+    gaps = [np.sqrt(counted) * (answer - noisy) for answer in still.values()]
+    changes = (counted * size * probe * (moved[name] - still[name]) for name in still)
+    slopes = [float(np.mean(change, dtype=float)) / STEP for change in changes]
+    risk = CombinationRisk.of(gaps, slopes, float(np.mean(counted * np.square(size), dtype=float)))
     best = risk.least(len(names))
     image = np.sum([np.float32(weight) * answer for weight, answer in zip(best, still.values(), strict=True)], axis=0)
     error = float(np.hypot(plan.doubt, np.sqrt(2 / noisy.size)))
@@ -235,6 +231,12 @@ class CombinationRisk:
     squares: np.ndarray
     slopes: np.ndarray
     variance: float
+
+    @classmethod
+    def of(cls, gaps: Sequence[np.ndarray], slopes: Sequence[float], variance: float) -> CombinationRisk:
+        """From the gaps fᵢ − y and the slopes of the estimates."""
+        flat = [np.ravel(gap) for gap in gaps]
+        return cls(np.array([[float(a @ b) / a.size for b in flat] for a in flat]), np.array(slopes), variance)
 
     def __call__(self, weights: np.ndarray) -> float:
         return float(weights @ self.squares @ weights + 2 * self.slopes @ weights - self.variance)

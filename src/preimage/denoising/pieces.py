@@ -6,8 +6,6 @@ import numpy as np
 
 from preimage.denoising.views import Images
 
-__all__ = ["cut", "small_patches"]
-
 SIDES = {1: (64, 1024), 2: (16, 64)}  # of a piece: the shortest and the longest, by the number of axes
 PIECES = 64
 PATCH = {1: 64, 2: 8}
@@ -27,6 +25,11 @@ def small_patches(images: Images) -> tuple[np.ndarray, tuple[int, ...]]:
     sides = tuple(min(PATCH[len(grid)], length) for length in grid)
     found = [_pieces(image[..., [channel]], sides) for image in images for channel in range(image.shape[-1])]
     return np.concatenate(found).reshape(-1, int(np.prod(sides))), sides
+
+
+def middle(grid: tuple[int, ...], most: int) -> tuple[slice, ...]:
+    """Of every axis at most so many points, in the middle of it."""
+    return tuple(slice((n - min(n, most)) // 2, (n + min(n, most)) // 2) for n in grid)
 
 
 def _pieces(image: np.ndarray, sides: tuple[int, ...]) -> Images:

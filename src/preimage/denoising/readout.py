@@ -13,8 +13,6 @@ from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Reader, View
 from preimage.gram import threads, tiles
 
-__all__ = ["RIDGES", "SecondMoments", "gather"]
-
 RIDGES = tuple(10.0**power for power in range(-8, 1))
 AT_ONCE = 16 * 2048  # places between two reports of progress
 BLOCK = 2048  # places whose features are held at once while moments are gathered

@@ -14,8 +14,6 @@ from scipy.special import ndtr
 
 from preimage.denoising.views import Images
 
-__all__ = ["Limits", "Mending"]
-
 SHARE = 0.003  # of all values at one end of the range, from which they have been cut off there
 MARGIN = 2.0  # standard deviations of the noise that surroundings keep from an end
 BLUR = 1.5  # width of the mean that stands in for an estimate
@@ -91,12 +89,16 @@ class Mending:
 
     def mean(self, x: np.ndarray) -> np.ndarray:
         """E min(max(x + σε, low), high) = x + σ h((low − x)/σ) − σ h((x − high)/σ), h(t) = E max(t − ε, 0)."""
-        return x + self.sigma * (
-            _excess((self.limits.low - x) / self.sigma) - _excess((x - self.limits.high) / self.sigma)
-        )
+        below, above = (self.limits.low - x) / self.sigma, (x - self.limits.high) / self.sigma
+        return x + self.sigma * (mean_excess(below) - mean_excess(above))
 
 
-def _excess(t: np.ndarray) -> np.ndarray:
+def mean_excess(t: np.ndarray) -> np.ndarray:
     """E max(t − ε, 0) = tΦ(t) + φ(t) of a standard Gaussian ε."""
     finite = np.maximum(t, -40.0)
-    return finite * ndtr(finite) + np.exp(-0.5 * finite**2) / np.sqrt(2 * np.pi)
+    return finite * ndtr(finite) + normal_density(finite)
+
+
+def normal_density(t: np.ndarray) -> np.ndarray:
+    """φ(t) = exp(−t²/2)/√(2π)."""
+    return np.exp(-0.5 * np.square(t)) / np.sqrt(2 * np.pi)

@@ -17,12 +17,11 @@ import numpy as np
 
 from preimage import progress
 from preimage.denoising.groups import Search, Steps
+from preimage.denoising.levels import warn_of_more
 from preimage.denoising.pictures import CombinationRisk
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import GaussianNoise, NoiseLaw
 from preimage.statistics.noise_level.along_time import SignalNoise
-
-__all__ = ["DenoisedSignal", "denoised_signal"]
 
 PIECE, MARGIN = 2**17, 2**12  # samples that are answered at once, and that are seen on either side of them
 SAMPLED, SAMPLES = 2**13, 8  # samples of a part of a long recording on which patches are tried, and how many parts
@@ -112,7 +111,7 @@ class _NoisySignal:
         for number, start in enumerate(starts):
             stop, first = min(start + PIECE, n), max(start - MARGIN, 0)
             with progress.part_of("pieces", number, len(starts)):
-                answer = _last(self._part(first, min(stop + MARGIN, n)).answers(steps))
+                *_, answer = self._part(first, min(stop + MARGIN, n)).answers(steps).values()
             found[start:stop] = self._outside(answer[start - first : stop - first])
         return found
 
@@ -136,9 +135,8 @@ class _NoisySignal:
     def _axes(self) -> np.ndarray:
         """The principal axes of the channels in units of their noise, the one of most variance first."""
         some = self.signal[:: max(1, len(self.signal) // PIECE)]
-        return np.linalg.eigh(np.atleast_2d(np.cov((some - self._offset) / self.noise.sigmas, rowvar=False)))[1][
-            :, ::-1
-        ]
+        covariance = np.atleast_2d(np.cov((some - self._offset) / self.noise.sigmas, rowvar=False))
+        return np.linalg.eigh(covariance)[1][:, ::-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,9 +167,8 @@ class _Trial:
         answers = [np.concatenate([part[name][0] for part in found]) for name in names]
         sizes = [part.noisy.size / noisy.size for part in parts]
         slopes = [sum(size * part[name][1] for size, part in zip(sizes, found, strict=True)) for name in names]
-        gaps = [np.ravel(answer - noisy) for answer in answers]
-        squares = np.array([[float(a @ b) / noisy.size for b in gaps] for a in gaps])
-        return cls(answers, CombinationRisk(squares, np.array(slopes), slopes[names.index(AS_IT_IS)]), names)
+        gaps = [answer - noisy for answer in answers]
+        return cls(answers, CombinationRisk.of(gaps, slopes, slopes[names.index(AS_IT_IS)]), names)
 
     @property
     def most_removed(self) -> float:
@@ -222,8 +219,7 @@ def _given(signal: np.ndarray, law: NoiseLaw) -> SignalNoise:
         raise ValueError(f"of one signal alone only Gaussian noise can be removed, not {law!r}.")
     shown = SignalNoise.estimated(signal).sigma if len(signal) >= SHORTEST else np.inf
     if 0 < FAR_MORE * shown < law.sigma:
-        words = f"the signal shows noise of {shown:.3g}, not of {law.sigma:.3g}"
-        warn(f"{words}: more will be smoothed away than noise.", NoiseLevelWarning)
+        warn_of_more("the signal shows", shown, law.sigma)
     return SignalNoise.given(law.sigma, signal.shape[1])
 
 
@@ -250,7 +246,3 @@ def _sampled(n: int) -> list[tuple[int, int]]:
     if n <= SHORT:
         return [(0, n)]
     return [(int(start), int(start) + SAMPLED) for start in np.linspace(0, n - SAMPLED, SAMPLES)]
-
-
-def _last(answers: dict[str, np.ndarray]) -> np.ndarray:
-    return list(answers.values())[-1]

@@ -15,11 +15,9 @@ from scipy.stats import norm
 from preimage import progress
 from preimage.denoising.groups.ridge import by_pilot, by_stein
 from preimage.denoising.noise_curve import NoiseCurve
-from preimage.denoising.saturation import Limits
+from preimage.denoising.saturation import Limits, mean_excess
 from preimage.denoising.views import Images
 from preimage.gram import tiles
-
-__all__ = ["SimilarRows", "censored_level"]
 
 FIRST, SECOND = 16, 60  # rows in a group of the first and of the second step
 EXTRA = 0.05
@@ -127,6 +125,6 @@ def censored_level(rows: np.ndarray, limits: Limits) -> float | None:
             share = np.mean(beyond <= 0, axis=0)
             here = (share > BETWEEN[0]) & (share < BETWEEN[1])
             t = norm.ppf(1 - share[here])
-            found.append(beyond[:, here].mean(axis=0) / (t * norm.cdf(t) + norm.pdf(t)))
+            found.append(beyond[:, here].mean(axis=0) / mean_excess(t))
     spreads = np.concatenate(found) if found else np.empty(0)
     return float(np.quantile(spreads, LOWEST)) if len(spreads) >= 3 else None

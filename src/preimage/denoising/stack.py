@@ -21,8 +21,6 @@ from preimage.denoising.saturation import Mending
 from preimage.denoising.stage import Crossed, Recipe, Stage
 from preimage.denoising.views import Images, Lens, Whole, Windows
 
-__all__ = ["Level", "Plan", "Stack"]
-
 NOISY, NOISY_FIRST = Lens(1.0, 1.0), Lens(1.0, 1.1)
 WHOLE, BELOW = Lens(0.8, 1.8), Lens(3.0, 1.2)
 BLURRED_WIDTH = 0.8

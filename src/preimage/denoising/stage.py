@@ -14,8 +14,6 @@ from preimage.denoising.views import Coded, Images, View, Whole
 from preimage.gram import threads, tiles
 from preimage.kernels import Radial
 
-__all__ = ["Crossed", "Recipe", "Stage"]
-
 SAMPLE = 40_000  # places from which coordinates and landmarks are taken
 CACHED = 256  # places whose kernel values stay in a core's cache
 

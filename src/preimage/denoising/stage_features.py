@@ -12,8 +12,6 @@ from preimage.gram import tiles
 from preimage.kernels.geometry import squared_norms
 from preimage.kernels.scales import resolve
 
-__all__ = ["Features"]
-
 KEPT = 0.99  # of the variance; the kernel leaves out the other directions
 SPREAD = 0.3  # ℓ² of the kernel as a share of the total variance of what is seen
 

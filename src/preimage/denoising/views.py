@@ -18,8 +18,6 @@ from preimage.exceptions import FewerComponentsWarning, silenced
 from preimage.kernels import Radial
 from preimage.kernels.scales import resolve
 
-__all__ = ["Coded", "Lens", "View", "Whole", "Windows"]
-
 Images = np.ndarray
 Reader = Callable[[np.ndarray], np.ndarray]
 

@@ -17,10 +17,7 @@ from preimage.distributed.rows import checked, checked_block
 from preimage.estimators.inverse import warn_if_nothing_is_filtered
 from preimage.gram.tiles import floating_dtype
 
-ONE_NUMBER = {
-    "predict": np.dtype(np.int64),
-    "score_samples": None,
-}  # methods with one number per row, and its type
+ONE_NUMBER = {"predict": np.dtype(np.int64), "score_samples": None}  # methods with one number per row, and its type
 
 
 @cluster.sized

@@ -194,19 +194,13 @@ def _watched(client: Client, things: tuple, total: int) -> tuple:
         futures = client.compute(list(things))
         waiting = True
         while waiting:
-            waiting = _still_waiting(futures)
+            with suppress(TimeoutError):
+                wait(futures, timeout=POLL)
+                waiting = False
             progress.report("rows", min(reported[0], total), total)
         return tuple(client.gather(futures))
     finally:
         client.unsubscribe_topic(TOPIC)
-
-
-def _still_waiting(futures: list) -> bool:
-    try:
-        wait(futures, timeout=POLL)
-    except TimeoutError:
-        return True
-    return False
 
 
 @contextmanager

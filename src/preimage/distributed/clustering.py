@@ -74,10 +74,9 @@ def fit_kernel_kmeans(estimator, X: RowsLike, y=None, sample_weight=None) -> Non
         raise ValueError('seeds are drawn on the cluster: give init="k-means++" or "random" to fit a Dask array.')
     weights = sample_weights(sample_weight, rows.shape[0])
     if not weights.all():
-        raise ValueError("rows of weight 0 have no part in the clustering: leave them out of the Dask array.")
+        raise ValueError("rows of weight 0 take no part in the clustering: leave them out of the Dask array.")
     cluster.check_workers(estimator.kernel)
-    estimator.n_features_in_ = rows.shape[1]
-    vars(estimator).pop("feature_names_in_", None)
+    conventions.remember_width(estimator, rows.shape[1])
     estimator._check(rows, weights)
     estimator._fit(rows, weights, conventions.generator(estimator.random_state))
 

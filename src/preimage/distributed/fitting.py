@@ -80,7 +80,7 @@ def moments_and_sample(feature_map: FeatureMap, rows: ChunkedRows, rng: Generato
     n = rows.shape[0]
     chosen = np.arange(n) if n <= on_features.SAMPLE else np.sort(rng.choice(n, on_features.SAMPLE, replace=False))
     job = cluster.once(Job(feature_map, rows.local(chosen), cluster.budget()))
-    return cluster.compute(cluster.tree(rows.map(_moments, job=job), _sum), total=n)[0]
+    return cluster.compute(cluster.tree(rows.map(job), _sum), total=n)[0]
 
 
 def _fit_exact(settings: Settings, rows: ChunkedRows, rng: Generator) -> Exact:
@@ -103,10 +103,6 @@ def examples(kernel: Kernel, rows: ChunkedRows) -> np.ndarray | ChunkedRows:
     if not scales.takes_rows(kernel):
         return rows
     return rows[:] if rows.shape[0] <= ENOUGH else scales.spread_rows(rows, scales.SAMPLE)
-
-
-def _moments(block: np.ndarray, number: int, job: Job) -> ChunkMoments:
-    return job(block, number)
 
 
 def _sum(parts: list[ChunkMoments]) -> ChunkMoments:

@@ -84,7 +84,7 @@ class New:
 def choose_pivots(kernel, parts: list, m: int, rng: np.random.Generator, tol: float) -> np.ndarray:
     """At most m landmarks among the rows of lazy parts (Epperly, Tropp & Webber 2024, alg. 2)."""
     parts = cluster.keep([_start(group, kernel, cluster.budget()) for group in _groups(parts)])
-    totals, largest, noise = np.array(cluster.compute(*map(_total, parts))).T
+    totals, largest, noise = np.array(cluster.compute(*(part.total() for part in parts))).T
     found: list[np.ndarray] = []
     count, enough, floor = 0, max(tol, noise.max()) * totals.sum(), noise.max() * largest.max()
     while count < m and totals.sum() > enough:
@@ -99,7 +99,7 @@ def choose_pivots(kernel, parts: list, m: int, rng: np.random.Generator, tol: fl
         parts = cluster.keep(
             [_extend(part, new, own, cluster.budget()) for part, own in zip(parts, owners, strict=True)]
         )
-        totals = np.array(cluster.compute(*map(_total, parts)))[:, 0]
+        totals = np.array(cluster.compute(*(part.total() for part in parts)))[:, 0]
         found.append(proposed.X[taken])
         count += len(taken)
         progress.report("landmarks", count, m)
@@ -112,7 +112,7 @@ def _propose(parts: list, totals: np.ndarray, uniform: np.ndarray) -> tuple[np.n
     levels = uniform * ends[-1]
     where = np.searchsorted(ends, levels, side="right").clip(max=int(np.flatnonzero(totals)[-1]))
     asked = np.unique(where)
-    answers = cluster.compute(*(_at(parts[part], levels[where == part] - (ends - totals)[part]) for part in asked))
+    answers = cluster.compute(*(parts[part].at(levels[where == part] - (ends - totals)[part]) for part in asked))
     order = np.argsort(np.concatenate([np.flatnonzero(where == part) for part in asked]))
     return where, Proposed(
         np.concatenate([answer.numbers for answer in answers])[order],
@@ -131,16 +131,6 @@ def _groups(parts: list) -> list[list]:
 def _start(parts: list[np.ndarray], kernel, working_memory: float) -> Factor:
     with cluster.as_one_of_many(working_memory):
         return Factor.start(parts, kernel)
-
-
-@dask.delayed(pure=False)
-def _total(part: Factor) -> tuple[float, float, float]:
-    return part.total()
-
-
-@dask.delayed(pure=False)
-def _at(part: Factor, levels: np.ndarray) -> Proposed:
-    return part.at(levels)
 
 
 @dask.delayed(pure=False)

@@ -55,9 +55,9 @@ class ChunkedRows:
 
         It is part of the graph of the array itself, so that Dask fuses it with what makes the chunks.
         """
-        found = self.array.map_blocks(
-            _call, function, dtype=object, meta=np.empty((0, 0), dtype=object), expected=self.array.dtype, **shared
-        )
+        nothing = np.empty((0, 0), dtype=object)
+        shared |= {"function": function, "expected": self.array.dtype}
+        found = self.array.map_blocks(_call, dtype=object, meta=nothing, **shared)
         parts = found.to_delayed().ravel()
         return [parts[number] for number in np.flatnonzero(self.sizes)]
 
@@ -94,7 +94,7 @@ def checked(X: RowsLike) -> Any:
     """A Dask array of numbers whose chunks are whole rows of known number; anything else is refused."""
     if not isinstance(X, da.Array):
         raise TypeError(
-            f"a Dask {type(X).__name__} is not an array: convert it by .to_dask_array(lengths=True), or an array."
+            f"a Dask {type(X).__name__} is not an array: convert it by .to_dask_array(lengths=True), or give an array."
         )
     if X.ndim != 2:
         raise ValueError(f"rows must form a matrix, not a Dask array of {X.ndim} axes.")
@@ -115,7 +115,7 @@ def checked(X: RowsLike) -> Any:
 def checked_block(block, number: int, expected: np.dtype, *, nan: bool = False) -> np.ndarray:
     """A chunk as floating numbers, without infinite ones, and without NaN unless that is allowed."""
     if not isinstance(block, np.ndarray):
-        raise TypeError(f"chunk {number} of the Dask array is a {type(block).__name__}, and not a dense numpy array.")
+        raise TypeError(f"chunk {number} of the Dask array is a {type(block).__name__}, not a dense numpy array.")
     if block.dtype != expected:
         raise TypeError(
             f"chunk {number} of the Dask array holds {block.dtype}, and the array says {expected}: give all chunks one "
@@ -137,9 +137,7 @@ def checked_block(block, number: int, expected: np.dtype, *, nan: bool = False) 
 
 def _call(block, function, block_id=None, expected=None, **shared):
     number = block_id[0]
-    if not len(block):
-        return None
-    return function(checked_block(block, number, expected), number, **shared)
+    return function(checked_block(block, number, expected), number, **shared) if len(block) else None
 
 
 def _pick(block, number, inside):

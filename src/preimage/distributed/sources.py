@@ -82,7 +82,8 @@ def is_store(path: Path) -> bool:
 
 def open_store(path: Path) -> tuple[Any, tuple[str, ...] | None]:
     """The rows in a store as a Dask array, and the names of their columns where it has any."""
-    kinds = {".npy": _npy, ".parquet": lambda path: _parquet([path]), ".h5": _hdf5, ".hdf5": _hdf5}
+    kinds: dict[str, Any] = {".parquet": lambda path: _parquet([path]), ".h5": _hdf5, ".hdf5": _hdf5}
+    kinds[".npy"] = lambda path: (_sliced(path, "", open_array(path)), None)
     reader = _folder if path.is_dir() else kinds.get(path.suffix.lower())
     if reader is None:
         raise DataFileError(
@@ -151,10 +152,6 @@ def _size(folder: Path, enough: float) -> int:
         if total >= enough:
             break
     return total
-
-
-def _npy(path: Path):
-    return _sliced(path, "", open_array(path)), None
 
 
 def _hdf5(path: Path):

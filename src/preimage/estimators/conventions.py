@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from preimage._typing import RowsLike
 from preimage.exceptions import NothingFoundWarning, warn
@@ -169,6 +169,14 @@ def _what_fills_gaps(estimator: Any, fitting: bool) -> str:
     return f"{name} {when}: fill their gaps first by preimage.Imputer, which learns from rows with gaps."
 
 
+def read_codes(codes: Any, n_components: int, name: str = "X") -> np.ndarray:
+    """Rows of codes, one column per component."""
+    codes = check_array(codes, dtype=FLOATS, input_name=name)
+    if codes.shape[1] != n_components:
+        raise ValueError(f"{name} has {codes.shape[1]} columns, but this model has {n_components} components.")
+    return codes
+
+
 def check_scale(values: np.ndarray, what: str, smallest: float | None = None) -> None:
     """Refuse numbers whose cubes overflow, or underflow unless ``smallest`` allows them; all zeros are fine."""
     limits = np.finfo(values.dtype)
@@ -230,11 +238,6 @@ def finite_answer(estimator: Any, name: str, found: Any) -> Any:
 def is_dask(X: Any) -> bool:
     """Whether X is a collection of Dask; dask is not imported to find out."""
     return type(X).__module__.partition(".")[0] == "dask"
-
-
-def distributed() -> Any:
-    """The room that knows Dask, imported when it is first needed."""
-    return import_module("preimage.distributed")
 
 
 def also_distributed(method: Callable) -> Callable:

@@ -6,18 +6,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from preimage import kernels
-from preimage.denoising import (
-    BUDGETS,
-    EFFORTS,
-    Asked,
-    Budget,
-    DenoisedTable,
-    denoised_alone,
-    denoised_signal,
-    learned_images,
-    learned_table,
-)
+from preimage import denoising, kernels
 from preimage.estimators import conventions
 from preimage.gram import threads, tiles
 from preimage.io.models import Persistent
@@ -138,12 +127,12 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             X = conventions.read_rows(self, X, ensure_min_samples=2)
             conventions.check_scale(X, "rows")
             images = X.reshape(-1, *_shape(self.geometry, X.shape[1]))
-            learned = learned_table if self._is_scaled() else learned_images
+            learned = denoising.learned_table if self._is_scaled() else denoising.learned_images
             rng = conventions.generator(self.random_state)
             found = learned(images, self._asked(), self._kernel(), self._budget(), rng)
             self.stack_, self.noise_, self.risk_, self.units_ = found.stack, found.noise, found.risk, found.units
             self.__dict__.pop("summary_", None)
-            if isinstance(found.stack, DenoisedTable):
+            if isinstance(found.stack, denoising.DenoisedTable):
                 names = getattr(self, "feature_names_in_", range(X.shape[1]))
                 self.summary_ = {str(name): column for name, column in zip(names, found.stack.columns, strict=True)}
         return self
@@ -189,7 +178,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         self._check_alone()
         with threads.limited(self.n_jobs):
             rng = conventions.generator(self.random_state)
-            found = denoised_alone(image, self._asked().law, self.effort, rng)
+            found = denoising.denoised_alone(image, self._asked().law, self.effort, rng)
         self.noise_ = found.noise
         self.risk_, self.candidates_ = found.risk, found.candidates
         denoised = found.image.reshape(given.shape)
@@ -209,7 +198,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         self._check_alone()
         with threads.limited(self.n_jobs):
             rng = conventions.generator(self.random_state)
-            found = denoised_signal(signal.reshape(len(signal), -1), self._asked().law, self.effort, rng)
+            found = denoising.denoised_signal(signal.reshape(len(signal), -1), self._asked().law, self.effort, rng)
         self.noise_ = GaussianNoise(found.noise.sigma)
         self.noise_along_time_, self.risk_, self.candidates_ = found.noise, found.risk, found.candidates
         return found.signal.reshape(signal.shape)
@@ -220,11 +209,11 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         self._check_effort()
 
     def _check_effort(self) -> None:
-        if self.effort not in EFFORTS:
-            raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, not {self.effort!r}.")
+        if self.effort not in denoising.EFFORTS:
+            raise ValueError(f"effort must be one of {', '.join(denoising.EFFORTS)}, not {self.effort!r}.")
 
-    def _asked(self) -> Asked:
-        return Asked(self.examples, self.noise, self.geometry)
+    def _asked(self) -> denoising.Asked:
+        return denoising.Asked(self.examples, self.noise, self.geometry)
 
     def _is_scaled(self) -> bool:
         """Whether the columns have units of their own."""
@@ -235,13 +224,13 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return self.geometry is None and self.scale != "none"
 
     def _denoised(self, images: np.ndarray) -> np.ndarray:
-        if isinstance(self.stack_, DenoisedTable):
+        if isinstance(self.stack_, denoising.DenoisedTable):
             return self.stack_(images)
         if not self.stack_.levels:
             return images.copy()
         return self.units_.outside(self.stack_(self.units_.inside(images))).astype(images.dtype)
 
-    def _budget(self) -> Budget:
+    def _budget(self) -> denoising.Budget:
         """What the effort allows, with the sizes that were given."""
         self._check_effort()
         sizes = {name: getattr(self, name) for name in ("n_landmarks", "n_stages")}
@@ -249,7 +238,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             if not (value == "auto" if isinstance(value, str) else is_number(value) and value == int(value) >= 1):
                 raise ValueError(f'{name} must be "auto" or a whole number of at least 1, not {value!r}.')
         given = {name: None if isinstance(value, str) else int(value) for name, value in sizes.items()}
-        return BUDGETS[self.effort].resized(**given)
+        return denoising.BUDGETS[self.effort].resized(**given)
 
     def _kernel(self) -> Radial:
         kernel = kernels.as_kernel(self.kernel)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from preimage.monitoring import contributions
 from preimage.monitoring.calibration import Calibration
@@ -88,8 +88,7 @@ class DiagnosisMixin:
     def columns_(self) -> list[str]:
         """The names of the columns; x0, x1, … if they have none."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{number}" for number in range(self.n_features_in_)] if names is None else [str(n) for n in names]
+        return [str(name) for name in _check_feature_names_in(self)]
 
     def _features(self, X, rows: Sequence[int] | np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Rows of a run with their past, and where constants have changed."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preimage import preimages
 from preimage._typing import Array, Rows
@@ -102,7 +102,7 @@ class InverseMixin:
         check_is_fitted(self)
         kernel = self.decomposition_.kernel
         refuse_precomputed(kernel, "impute")
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", reset=False)
+        X = validate_data(self, X, dtype=conventions.FLOATS, ensure_all_finite="allow-nan", reset=False)
         gaps = np.isnan(X).any(axis=1)
         if not gaps.any():
             return X.copy()
@@ -155,12 +155,7 @@ class InverseMixin:
 
     def _decode(self, codes, name: str) -> Preimages:
         check_is_fitted(self)
-        codes = check_array(codes, dtype=[np.float64, np.float32], input_name=name)
-        if codes.shape[1] != self.n_components_:
-            raise ValueError(
-                f"{name} has {codes.shape[1]} columns, but this model has {self.n_components_} components."
-            )
-        return find(self, codes, "decode")
+        return find(self, conventions.read_codes(codes, self.n_components_, name), "decode")
 
     def _filter(self, task: str):
         """A function from rows to the pre-images of their projections."""

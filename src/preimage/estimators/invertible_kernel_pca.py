@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from preimage._typing import RowsLike
 from preimage.decomposition.explicit import Components
@@ -146,10 +146,8 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
     def inverse_transform(self, X: RowsLike):
         """Points for rows X of codes, with no input to take a bypass from."""
         check_is_fitted(self)
-        X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
-        if X.shape[1] != self.n_components_:
-            raise ValueError(f"X has {X.shape[1]} columns, but this model has {self.n_components_} components.")
-        return self._by_rows(X, lambda Z: self._decoder(Z), self._decoder.row_bytes)
+        codes = conventions.read_codes(X, self.n_components_)
+        return self._by_rows(codes, lambda Z: self._decoder(Z), self._decoder.row_bytes)
 
     def _sizes(self, d: int) -> tuple[int, float | None]:
         """The number of features, and the ridge or None where it is to be chosen."""

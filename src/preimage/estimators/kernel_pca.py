@@ -261,7 +261,7 @@ class KernelPCA(
         """The model of X, whose rows may be in memory, in files or on a cluster."""
         if conventions.is_dask(X):
             conventions.remember_width(self, X.shape[1])
-            return conventions.distributed().fit_kernel_pca(settings, X, rng)
+            return import_module("preimage.distributed").fit_kernel_pca(settings, X, rng)
         if is_tensor(X) and settings.approximation is not None:
             return import_module("preimage.export").fit_tensor(self, settings, X, rng)
         streamed = chunks.is_streamed(X)

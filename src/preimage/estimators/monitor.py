@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from typing import Any
 
@@ -15,7 +14,7 @@ from preimage import kernels
 from preimage.estimators import conventions
 from preimage.estimators.diagnosis import DiagnosisMixin
 from preimage.estimators.kernel_pca import KernelPCA
-from preimage.exceptions import ConstantColumnWarning, FewRowsWarning, NothingFilteredWarning, PreimageWarning
+from preimage.exceptions import ConstantColumnWarning, FewRowsWarning, NothingFilteredWarning, PreimageWarning, silenced
 from preimage.io.models import Persistent
 from preimage.kernels import Gaussian, Kernel, Linear, Precomputed
 from preimage.kernels.base import is_number
@@ -233,8 +232,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
 
     @staticmethod
     def _quietly(model: KernelPCA, rows: np.ndarray) -> KernelPCA:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PreimageWarning)
+        with silenced(PreimageWarning):
             return model.fit(rows)
 
     def _calibrate(self, X: np.ndarray, fit: Fit) -> None:

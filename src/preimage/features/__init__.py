@@ -1,7 +1,5 @@
 """Explicit feature maps that approximate a kernel, k(x, y) ≈ f(x)ᵀf(y): Nyström on landmarks, and random Fourier."""
 
-from __future__ import annotations
-
 from preimage.features.fourier import FourierMap as FourierMap
 from preimage.features.fourier import RandomFourier
 from preimage.features.landmarks import KMeans, RPCholesky, Uniform

@@ -18,9 +18,6 @@ from preimage.gram import threads, tiles
 from preimage.kernels import Kernel
 from preimage.kernels.geometry import squared_norms
 
-__all__ = ["KMeans", "RPCholesky", "Sampler", "Uniform"]
-
-
 QUICK = 5e6  # numbers of a factor that take hardly any time
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from preimage._typing import Array
 
-__all__ = ["ErrorCalibration"]
-
 PRIOR = 40  # hidden entries that all columns together count for in the factor of one
 SCORES = 2000  # kept of the errors, evenly spaced when sorted
 NORMAL = 200  # scores of the normal law, where nothing was hidden

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +12,6 @@ from preimage._typing import Array, Generator
 from preimage.gram import tiles
 from preimage.imputation.gaussian import GaussianModel
 from preimage.kernels.scales import spread_rows
-
-__all__ = ["ChainedRegression"]
 
 ENTRIES, FEWEST, MOST = 60_000, 300, 1000  # of the rows that regressions learn from, and how many rows these are
 MOST_RELATED = 256  # columns that a regression sees
@@ -70,8 +67,7 @@ class ChainedRegression:
 
     def _solve(self, matrix: Array, values: Array) -> Array:
         matrix[np.diag_indices(len(matrix))] += self.ridge
-        found: Array = scipy.linalg.solve(matrix, values, assume_a="pos", overwrite_a=True)
-        return found
+        return scipy.linalg.solve(matrix, values, assume_a="pos", overwrite_a=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,15 +92,10 @@ class ChainedMap:
     def _fill(self, filled: Array, missing: Array, pairs: dict[int, _Pairs]) -> None:
         """Replace the missing entries of ``filled``, some rows of them."""
         widths = np.broadcast_to(self.width, self.means.shape)
-        for j in self._order(missing):
+        for j in np.flatnonzero(missing.any(axis=0)).tolist() * self.settings.n_rounds:
             lost = missing[:, j]
             kernel = pairs[j].values(*pairs[j](filled[lost], self.points), widths[j])
             filled[lost, j] = self.means[j] + kernel @ self.weights[:, j]
-
-    def _order(self, missing: Array) -> Iterator[int]:
-        """Columns with gaps, as often as there are rounds."""
-        for _ in range(self.settings.n_rounds):
-            yield from np.flatnonzero(missing.any(axis=0)).tolist()
 
 
 @dataclass(frozen=True, eq=False)

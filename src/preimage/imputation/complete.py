@@ -18,8 +18,6 @@ from preimage.imputation.rounds import Rounds
 from preimage.kernels.scales import spread_rows
 from preimage.preimages.base import PreimageMethod, dense_rows
 
-__all__ = ["Imputation"]
-
 SAMPLE = 600  # training rows whose entries are hidden to weigh the methods
 RATES = (0.1, 0.3, 0.5)  # shares of a row that are hidden
 Filler: TypeAlias = Callable[[Array], Array]
@@ -81,8 +79,7 @@ def _best_mixture(fillers: list[Filler | None], rows: Array, rate: float, rng: G
     hidden[hidden.all(axis=1), 0] = rows.shape[1] == 1
     known = np.where(hidden, np.nan, rows)
     misfits = np.stack([(fill(known) - rows)[hidden] for fill in fillers if fill is not None]).astype(float)
-    found: Array = best_weights((misfits @ misfits.T)[None])[0]
-    return found
+    return best_weights((misfits @ misfits.T)[None])[0]
 
 
 @dataclass(frozen=True, eq=False)

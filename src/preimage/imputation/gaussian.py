@@ -13,8 +13,6 @@ from preimage._typing import Array, Generator
 from preimage.gram import tiles
 from preimage.preimages.bounds import principal_axes
 
-__all__ = ["EqualNoise", "GaussianModel", "OwnNoise"]
-
 FOLDS = 3
 SHARES = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9)  # of a column's mean variance: noise of the model
 FACTORS = 256  # the most factors of a model of complete rows

@@ -20,8 +20,6 @@ from preimage.imputation.local import LocalGaussians
 from preimage.imputation.mixture import weights_by_column
 from preimage.imputation.rounds import RefittedKernelPCA
 
-__all__ = ["FilledByMixture", "learn"]
-
 SHARES = (0.3, 0.1, 0.03, 0.01, 1e-3)
 FACTORS = (1, 2, 4, 8, 12, 16, 24, 32, 48)
 STEPS = 6  # of EM for every setting, from the model of the setting before

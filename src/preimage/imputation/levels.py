@@ -8,8 +8,6 @@ import numpy as np
 
 from preimage._typing import Array
 
-__all__ = ["Levels"]
-
 
 @dataclass(frozen=True, eq=False)
 class Levels:

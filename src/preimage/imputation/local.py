@@ -11,8 +11,6 @@ from preimage._typing import Array, Generator
 from preimage.imputation.gaussian import GaussianModel
 from preimage.kernels.scales import spread_rows
 
-__all__ = ["LocalGaussians"]
-
 MOST = 2000  # rows that are compared with
 
 
@@ -73,8 +71,7 @@ class LocalMap:
         weights = self._weights(_squares(ours, known) - _squares(*inner), X, missing)
         means, codes = weights @ self.filled[:, missing], inner[0] - weights @ inner[1]
         lifted = scipy.linalg.solve_triangular(root, codes.T, lower=True, trans=1).T
-        answers: Array = means + lifted @ self.loadings[missing].T
-        return answers
+        return means + lifted @ self.loadings[missing].T
 
     def _weights(self, distances: Array, X: Array, missing: Array) -> Array:
         """exp(−distance/2), normalised; 0 for the row itself, unless there is no other."""
@@ -83,11 +80,9 @@ class LocalMap:
         distances[:, same] += np.where(itself, np.inf if len(self.rows) > 1 else 0, 0)
         distances -= distances.min(axis=1, keepdims=True)
         weights = np.exp(-distances / 2)
-        normalised: Array = weights / weights.sum(axis=1, keepdims=True)
-        return normalised
+        return weights / weights.sum(axis=1, keepdims=True)
 
 
 def _squares(A: Array, B: Array) -> Array:
     """Squared distances of all pairs."""
-    found: Array = np.square(A).sum(axis=1)[:, None] + np.square(B).sum(axis=1) - 2 * A @ B.T
-    return found
+    return np.square(A).sum(axis=1)[:, None] + np.square(B).sum(axis=1) - 2 * A @ B.T

@@ -7,8 +7,6 @@ import numpy as np
 from preimage._typing import Array
 from preimage.preimages.convex import minimise_on_simplex
 
-__all__ = ["best_weights", "weights_by_column"]
-
 PRIOR = 40  # hidden entries that all columns together count for in the weights of one
 
 

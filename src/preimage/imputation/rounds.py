@@ -16,8 +16,6 @@ from preimage.kernels.scales import median, spread_rows
 from preimage.preimages import Learned
 from preimage.preimages.base import InverseMap, find_in_batches
 
-__all__ = ["RefittedKernelPCA", "Rounds"]
-
 MOST = 400  # rows that it is fitted on
 SETTLED = 1e-2  # of a standard deviation: filled entries that move less have settled
 

@@ -11,8 +11,6 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 
 from preimage._typing import Array
 
-__all__ = ["TextLevels"]
-
 
 @dataclass(frozen=True, eq=False)
 class TextLevels:

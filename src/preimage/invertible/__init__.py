@@ -1,7 +1,5 @@
 """Invertible kernel PCA: explicit features that can be undone step by step (Gedon et al. 2023)."""
 
-from __future__ import annotations
-
 from preimage.invertible.activations import ReLU, Sine
 from preimage.invertible.map import AnchoredDecoder as AnchoredDecoder
 from preimage.invertible.map import InvertibleMap as InvertibleMap

@@ -26,23 +26,12 @@ __all__ = ["Data", "Form", "Reading", "read", "writing"]
 STANDARD = "-"  # standard input or output, as CSV
 # Which module knows which endings.
 FORMATS = {
-    ".npy": "arrays",
-    ".npz": "arrays",
-    ".csv": "delimited",
-    ".tsv": "delimited",
-    ".txt": "delimited",
-    ".parquet": "parquet",
-    ".xlsx": "excel",
-    ".wav": "sound",
-    ".flac": "sound",
-    ".png": "images",
-    ".jpg": "images",
-    ".jpeg": "images",
-    ".tif": "images",
-    ".tiff": "images",
-    ".bmp": "images",
+    **dict.fromkeys((".npy", ".npz"), "arrays"),
+    **dict.fromkeys((".csv", ".tsv", ".txt"), "delimited"),
+    **{".parquet": "parquet", ".xlsx": "excel"},
+    **dict.fromkeys((".wav", ".flac"), "sound"),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"), "images"),
 }
-
 TABLES = ("delimited", "parquet", "excel")
 OTHERWISE = {".xls": "save it as .xlsx or CSV", ".ods": "save it as .xlsx or CSV", ".mp3": "save it as .wav or .flac"}
 

@@ -66,23 +66,15 @@ def _row_shape(form: Form, block: np.ndarray) -> tuple[int, ...]:
 
 def open_array(path: Path) -> np.ndarray:
     """The array of an .npy file, mapped and not read."""
-    try:
-        with warnings.catch_warnings(action="ignore"):  # Python's own, about the text of a damaged header
-            return np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # a damaged header can make its reader fail in any way
-        raise DataFileError(f"{path} is empty, damaged, or no .npy file of numbers.") from error
+    with bounds.reading_as(".npy file of numbers", path), warnings.catch_warnings(action="ignore"):
+        return np.load(path, mmap_mode="r", allow_pickle=False)  # where Python warns of the text of a damaged header
 
 
 def _load_npz(path: Path) -> tuple[np.ndarray, str]:
-    try:
-        with bounds.opened(path) as file, file.archive() as archive:
-            key = _chosen(path, [name.removesuffix(".npy") for name in archive.namelist()])
-            with archive.open(f"{key}.npy") as member, warnings.catch_warnings(action="ignore"):
-                return np.lib.format.read_array(member, allow_pickle=False), key
-    except DataFileError:
-        raise
-    except Exception as error:  # as above, and whatever a damaged or encrypted archive may raise
-        raise DataFileError(f"{path} is empty, damaged, or no .npz file of numbers.") from error
+    with bounds.opened(path, ".npz file of numbers") as file, file.archive() as archive:
+        key = _chosen(path, [name.removesuffix(".npy") for name in archive.namelist()])
+        with archive.open(f"{key}.npy") as member, warnings.catch_warnings(action="ignore"):
+            return np.lib.format.read_array(member, allow_pickle=False), key
 
 
 def _chosen(path: Path, names: list[str]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from preimage.io.chunks import rows_at_once
+from preimage.io.columns import arrow_matrix
 from preimage.io.dialect import Found
 
 PART = 8 * 2**20  # bytes of text that are parsed at a time
@@ -43,7 +44,8 @@ def blocks(
         with open_bytes() as file, csv.open_csv(file, **options) as reader:
             for batch in reader:
                 for start in range(0, len(batch), rows):
-                    yield _split(batch.slice(start, rows), len(numbers))
+                    some = batch.slice(start, rows)
+                    yield arrow_matrix(some, range(len(numbers))), some.columns[len(numbers) :]
     except pyarrow.ArrowException as error:
         raise NotUnderstood from error
 
@@ -71,11 +73,3 @@ def _options(csv, arrow, found: Found, first: int, names: list[str], numbers, ot
             decimal_point=found.dialect.decimal,
         ),
     }
-
-
-def _split(batch: Any, count: int) -> tuple[np.ndarray, list[Any]]:
-    """The leading columns as a matrix, and the others."""
-    matrix = np.empty((len(batch), count))
-    for place in range(count):
-        matrix[:, place] = batch.column(place).to_numpy(zero_copy_only=False)
-    return matrix, [batch.column(place) for place in range(count, batch.num_columns)]

@@ -11,8 +11,6 @@ from unicodedata import category
 
 from preimage.leftovers import begun, remove_leftovers
 
-__all__ = ["followed", "printable", "written"]
-
 
 @contextmanager
 def written(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -298,8 +299,6 @@ def note(sentence: str) -> None:
 
 def needed(module: str, name: str, otherwise: str = "") -> Any:
     """A module of an optional package, or a sentence that says how to get it."""
-    from importlib import import_module
-
     try:
         return import_module(module)
     except ImportError as error:

@@ -22,7 +22,7 @@ import json
 import os
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -73,18 +73,33 @@ class BoundedFile:
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str], *, timed: bool = True, lines: bool = False) -> Iterator[BoundedFile]:
+def reading_as(kind: str, name: str | os.PathLike[str]) -> Iterator[None]:
+    """Whatever a reader raises, because a damaged file can make it fail in any way, becomes one sentence."""
+    try:
+        yield
+    except DataFileError:
+        raise
+    except Exception as error:
+        raise DataFileError(f"{os.fspath(name)} is empty, damaged, or no {kind}.") from error
+
+
+@contextmanager
+def opened(
+    path: str | os.PathLike[str], kind: str = "", *, timed: bool = True, lines: bool = False
+) -> Iterator[BoundedFile]:
     """A file to be read within bounds.
 
     Parameters
     ----------
     path : path
+    kind : str
+        What the file should be; whatever its reader raises inside the block is then told by :func:`reading_as`.
     timed : bool
         Whether the reader parses the whole file inside the block; one that hands out parts may take as long as they do.
     lines : bool
         Whether it is text.
     """
-    with stream(path, timed=timed, lines=lines) as found:
+    with reading_as(kind, path) if kind else nullcontext(), stream(path, timed=timed, lines=lines) as found:
         yield BoundedFile(os.fspath(path), found, os.stat(path).st_size)
 
 
@@ -92,7 +107,7 @@ def stream(path: str | os.PathLike[str], *, timed: bool = True, lines: bool = Fa
     """The bytes of a file that :func:`opened` opens."""
     check_path(Path(path))
     if os.path.isdir(path):
-        raise DataFileError(f"{os.fspath(path)} is a folder, and no file.")
+        raise DataFileError(f"{os.fspath(path)} is a folder, not a file.")
     size = os.stat(path).st_size
     seconds = SECONDS + size / SLOWEST if timed else float("inf")
     watched = _Watched(os.fspath(path), size, monotonic() + seconds, LINE if lines else None)
@@ -112,7 +127,7 @@ def check_path(path: Path, hint: str = "") -> None:
     if not path.exists():
         raise DataFileError(f"{path} does not exist.")
     if not os.access(path, os.R_OK):
-        raise DataFileError(f"{path} may not be read: you have no permission to.")
+        raise DataFileError(f"{path} cannot be read: you have no permission.")
     if not path.is_dir() and not path.is_file():
         raise DataFileError(f"{path} is a device or a pipe, and no file{hint}.")
 

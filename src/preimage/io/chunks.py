@@ -21,8 +21,6 @@ from sklearn.utils.validation import check_array
 from preimage.gram import threads, tiles
 from preimage.io.atomic import written
 
-__all__ = ["Chunks", "as_chunks", "is_streamed", "rows_at_once", "save_rows"]
-
 BLOCK, BLOCK_BYTES = 8192, 64 * 2**20  # rows of a block at most, and bytes
 
 

@@ -104,6 +104,14 @@ def all_columns(blocks: Iterable[np.ndarray], table: Columns | None) -> Iterator
     return (list(block.T) for block in blocks) if table is None else table.beside(blocks)
 
 
+def arrow_matrix(batch: Any, places: Sequence[int]) -> np.ndarray:
+    """Columns of an arrow batch of rows in double precision."""
+    matrix = np.empty((len(batch), len(places)))
+    for number, place in enumerate(places):
+        matrix[:, number] = batch.column(place).cast("float64", safe=False).to_numpy(zero_copy_only=False)
+    return matrix
+
+
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
 

@@ -125,7 +125,7 @@ def _decimal(name: str, cells: Sequence[str]) -> str:
     if not commas or any("." in cell and POINT.fullmatch(cell) for cell in cells):
         return "."
     if all(re.fullmatch(r"[+-]?\d{1,3},\d{3}", cell) for cell in commas):
-        note(f"{name}: {commas[0]!r} is read with a decimal comma; remove the comma if it parts thousands.")
+        note(f"{name}: {commas[0]!r} is read with a decimal comma; remove the comma if it separates thousands.")
     return ","
 
 

@@ -21,16 +21,11 @@ OTHERWISE = ", or save the sheet as CSV"
 def read(path: Path, reading: Reading) -> Data:
     """Rows of the first sheet; cells that are no numbers are carried along."""
     excel = needed("openpyxl", str(path), OTHERWISE)
-    try:
-        with bounds.opened(path) as file:
-            file.archive()
-            book = excel.load_workbook(file.stream, read_only=True, data_only=True)
-            sheets = {sheet.title: _cells(sheet, file) for sheet in book.worksheets}
-            book.close()
-    except DataFileError:
-        raise
-    except Exception as error:  # a damaged file can make its reader fail in any way
-        raise DataFileError(f"{path} is empty, damaged, or no .xlsx file.") from error
+    with bounds.opened(path, ".xlsx file") as file:
+        file.archive()
+        book = excel.load_workbook(file.stream, read_only=True, data_only=True)
+        sheets = {sheet.title: _cells(sheet, file) for sheet in book.worksheets}
+        book.close()
     filled = {title: cells for title, cells in sheets.items() if cells}
     if not filled:
         raise DataFileError(f"{path} is empty.")

@@ -11,16 +11,16 @@ import numpy as np
 
 from preimage.exceptions import DataFileError
 from preimage.gram import tiles
-from preimage.io import pixels
+from preimage.io import FORMATS, pixels
 from preimage.io.atomic import followed
 from preimage.io.base import Data, Form, Pixels, Reading, note
 from preimage.io.chunks import rows_at_once
 from preimage.io.pixels import LEVELS, TIFF, DecodedImage
 from preimage.leftovers import begun, remove_leftovers
 
-ENDINGS = {".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"}
+ENDINGS = {ending for ending, module in FORMATS.items() if module == "images"}
 SHALLOW = {".jpg", ".jpeg", ".bmp"}  # formats of 8 bits
-OTHER_DATA = {".npy", ".npz", ".csv", ".tsv", ".parquet", ".xlsx", ".wav", ".flac"}
+OTHER_DATA = {*FORMATS} - ENDINGS - {".txt"}  # which may say what the images are
 
 
 def read(path: Path, reading: Reading) -> Data:

@@ -12,8 +12,6 @@ from preimage.exceptions import DataFileError
 from preimage.io.dialect import DELIMITERS
 from preimage.io.records import MISSING
 
-__all__ = ["Layout", "Line", "lines_as_they_arrive"]
-
 
 class Layout(NamedTuple):
     """The columns of a log."""

@@ -13,7 +13,7 @@ from preimage.exceptions import DataFileError
 from preimage.io import base, bounds, records, tables
 from preimage.io.base import Data, Form, Reading, needed
 from preimage.io.chunks import rows_at_once
-from preimage.io.columns import Pieces, all_columns
+from preimage.io.columns import Pieces, all_columns, arrow_matrix
 
 RUN = 100_000  # numbers that a byte of a table may stand for: columns that repeat one value are packed well
 
@@ -61,31 +61,18 @@ def _typed(arrow: Any, values: list[Any]) -> Any:
         return arrow.array([None if value is None else str(value) for value in values])
 
 
-def _matrix(batch: Any, places: Sequence[int]) -> np.ndarray:
-    """Columns of a batch of rows in double precision."""
-    matrix = np.empty((len(batch), len(places)))
-    for number, place in enumerate(places):
-        matrix[:, number] = batch.column(place).cast("float64", safe=False).to_numpy(zero_copy_only=False)
-    return matrix
-
-
 class ParquetTable:
     """A parquet file as a table: in blocks of rows, or one of its row groups at a time."""
 
     def __init__(self, path: Path):
         self.name, self._path = str(path), path
         self._arrow, self._parquet = needed("pyarrow", str(path)), needed("pyarrow.parquet", str(path))
-        try:
-            with bounds.opened(path) as file, self._parquet.ParquetFile(file.stream) as table:
-                schema, found = table.schema_arrow, table.metadata
-                groups = [found.row_group(number) for number in range(found.num_row_groups)]
-                file.allow(sum(group.total_byte_size for group in groups))
-                self.group_sizes = [group.num_rows for group in groups]
-                file.allow(found.num_rows * len(schema), RUN)
-        except DataFileError:
-            raise
-        except Exception as error:  # arrow's own errors, and others for damaged files
-            raise DataFileError(f"{path} is empty, damaged, or no parquet file.") from error
+        with bounds.opened(path, "parquet file") as file, self._parquet.ParquetFile(file.stream) as table:
+            schema, found = table.schema_arrow, table.metadata
+            groups = [found.row_group(number) for number in range(found.num_row_groups)]
+            file.allow(sum(group.total_byte_size for group in groups))
+            self.group_sizes = [group.num_rows for group in groups]
+            file.allow(found.num_rows * len(schema), RUN)
         self.names: tuple[str, ...] | None = tuple(schema.names)
         self.metadata = schema.metadata
         self._types = [field.type for field in schema]
@@ -104,7 +91,7 @@ class ParquetTable:
 
     def group(self, number: int, places: Sequence[int]) -> np.ndarray:
         """Columns of the rows of one row group; nulls are missing numbers."""
-        parts = [_matrix(batch, places) for batch in self._batches(row_groups=[number])]
+        parts = [arrow_matrix(batch, places) for batch in self._batches(row_groups=[number])]
         return np.concatenate([np.empty((0, len(places))), *parts])
 
     def blocks(self, numbers: Sequence[int], others: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
@@ -114,7 +101,7 @@ class ParquetTable:
                 if "number" not in self.kinds[place]:
                     where = f"{self.name}, column {(self.names or ())[place]!r}"
                     raise DataFileError(f"{where}: values of type {self._types[place]} are no numbers.")
-            yield _matrix(batch, numbers), [batch.column(place) for place in others]
+            yield arrow_matrix(batch, numbers), [batch.column(place) for place in others]
 
     def _batches(self, **options: Any) -> Iterator[Any]:
         try:

@@ -199,15 +199,11 @@ def _array(image: Any) -> np.ndarray:
 def _by_tifffile(file: Path) -> DecodedImage:
     tifffile = needed("tifffile", str(file))
     logging.getLogger("tifffile").addHandler(logging.NullHandler())  # it would print every damaged tag
-    try:
-        with bounds.opened(file) as bounded, tifffile.TiffFile(bounded.stream) as opened:
-            bounded.allow_entries(len(opened.pages))
-            bounded.allow(sum(page.nbytes for page in opened.pages))
-            pages = [_channels_last(page.asarray(), page.axes) for page in opened.pages]
-    except DataFileError:
-        raise
-    except Exception as error:  # a damaged image can make its decoder fail in any way
-        raise DataFileError(f"{file} is empty, damaged, or no image.") from error
+    with bounds.opened(file, "image") as bounded, tifffile.TiffFile(bounded.stream) as opened:
+        bounded.allow_entries(len(opened.pages))
+        bounded.allow(sum(page.nbytes for page in opened.pages))
+        arrays = [(page.asarray(), page.axes) for page in opened.pages]
+    pages = [np.moveaxis(page, 0, -1) if axes == "SYX" else page for page, axes in arrays]
     if not pages:
         raise DataFileError(f"{file} is empty, damaged, or no image.")
     if len({(page.shape, page.dtype) for page in pages}) > 1:
@@ -219,10 +215,6 @@ def _by_tifffile(file: Path) -> DecodedImage:
         )
     form = Pixels(array.dtype.name)
     return DecodedImage(array, form, several=True) if len(array) > 1 else DecodedImage(array[0], form)
-
-
-def _channels_last(page: np.ndarray, axes: str) -> np.ndarray:
-    return np.moveaxis(page, 0, -1) if axes == "SYX" else page
 
 
 def _needs_tifffile(dtype: str, colour: bool) -> bool:

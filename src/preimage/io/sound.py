@@ -24,15 +24,9 @@ FLAC = {"int16": "PCM_16", "int24": "PCM_24", "int8": "PCM_S8"}
 
 def read(path: Path, reading: Reading) -> Data:
     """The samples of all channels."""
-    try:
-        with bounds.opened(path) as file:
-            samples, rate, sample = _flac(file) if path.suffix.lower() == ".flac" else _wav(file)
-    except DataFileError:
-        raise
-    except Exception as error:  # a damaged header can make its reader fail in any way
-        if found := re.match(r"Unknown wave file format: (\w+)", str(error)):
-            raise DataFileError(f"{path} holds {found.group(1)} sound: save it as PCM, 8 to 32 bits.") from error
-        raise DataFileError(f"{path} is empty, damaged, or no {path.suffix.lower()} file.") from error
+    ending = path.suffix.lower()
+    with bounds.opened(path, f"{ending} file") as file:
+        samples, rate, sample = _flac(file) if ending == ".flac" else _wav(file)
     samples = samples.reshape(len(samples), samples.shape[1] if samples.ndim > 1 else 1)
 
     def walk() -> Iterator[np.ndarray]:
@@ -86,7 +80,12 @@ def _wav(file: BoundedFile) -> tuple[np.ndarray, int, str]:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", wavfile.WavFileWarning)
-        rate, samples = wavfile.read(file.stream)
+        try:
+            rate, samples = wavfile.read(file.stream)
+        except ValueError as error:
+            if found := re.match(r"Unknown wave file format: (\w+)", str(error)):
+                raise DataFileError(f"{file.name} holds {found[1]} sound: save it as PCM, 8 to 32 bits.") from error
+            raise
     if any("EOF prematurely" in str(warning.message) for warning in caught) and b"data" + STREAMED not in head:
         note(f"{file.name} ends before its header says: {len(samples)} samples are there.")
     kind = "int24" if samples.dtype == np.int32 and _bits(head) == 24 else samples.dtype.name

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["for_spreadsheets", "harmless"]
-
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 _wanted: ContextVar[bool] = ContextVar("preimage_safe_csv", default=False)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,6 @@ def _might_be(place: Path) -> bool:
 
 
 def _distributed(module: str) -> Any:
-    from importlib import import_module
-
     try:
         return import_module(f"preimage.distributed.{module}")
     except ImportError as error:

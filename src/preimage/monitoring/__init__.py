@@ -7,12 +7,4 @@ from preimage.monitoring.limits import LimitRule as LimitRule
 from preimage.monitoring.limits import Reference as Reference
 from preimage.monitoring.t2_spe import Statistics
 
-__all__ = [
-    "CUSUM",
-    "EWMA",
-    "Cross",
-    "HeldOut",
-    "LastRows",
-    "Statistics",
-    "Training",
-]
+__all__ = ["CUSUM", "EWMA", "Cross", "HeldOut", "LastRows", "Statistics", "Training"]

@@ -6,18 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preimage.monitoring.limits import (
-    Cross,
-    HeldOut,
-    LastRows,
-    LimitRule,
-    Reference,
-    average_run_length,
-    moment_limits,
-)
+from preimage.monitoring.limits import Cross, HeldOut, LastRows, LimitRule, Reference, average_run_length, moment_limits
 from preimage.monitoring.process_model import Fit, ProcessModel, cross_fitted
-
-__all__ = ["Calibration", "calibrate", "standardised"]
 
 
 @dataclass(frozen=True, eq=False)

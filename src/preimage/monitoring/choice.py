@@ -22,8 +22,6 @@ from preimage.monitoring.t2_spe import nested_statistics
 from preimage.monitoring.window import Window
 from preimage.scaling import Scaling
 
-__all__ = ["Setting", "choose_setting"]
-
 N_BLOCKS = 5
 ROWS = 1000  # the latest rows of a longer run
 COPIES = 10  # copies of every row, each with one sensor shifted

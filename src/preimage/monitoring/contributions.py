@@ -11,8 +11,6 @@ from preimage.kernels.scales import spread_rows
 from preimage.monitoring.process_model import ProcessModel
 from preimage.monitoring.t2_spe import derivatives
 
-__all__ = ["Corrections", "correct", "sensitivities"]
-
 PLACES = 9  # readings over the normal range of a sensor at which the search begins
 STEPS = 2  # parabolas that refine the best of them; one is exact for the linear kernel
 ROWS = 2000  # normal rows that give the range of a sensor

@@ -14,8 +14,6 @@ from scipy.signal import lfilter
 
 from preimage.kernels.base import is_number
 
-__all__ = ["CUSUM", "EWMA", "Memory", "as_memory"]
-
 
 @dataclass(frozen=True)
 class Memory:

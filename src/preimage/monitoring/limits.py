@@ -20,20 +20,6 @@ from scipy.stats import chi2
 
 from preimage.kernels.base import is_number
 
-__all__ = [
-    "Cross",
-    "HeldOut",
-    "LimitRule",
-    "Reference",
-    "LastRows",
-    "Training",
-    "as_limits",
-    "average_run_length",
-    "time_blocks",
-    "conformal_quantile",
-    "moment_limits",
-]
-
 SMALLEST = 1e-12  # beside which a statistic is 0: what is left of it is round-off
 
 
@@ -201,13 +187,7 @@ class Training(LimitRule):
     """
 
 
-NAMES = {
-    "cross": Cross(),
-    "kde": Cross("kde"),
-    "split": LastRows(),
-    "held_out": HeldOut(),
-    "training": Training(),
-}
+NAMES = {"cross": Cross(), "kde": Cross("kde"), "split": LastRows(), "held_out": HeldOut(), "training": Training()}
 
 
 def as_limits(limits: Any) -> LimitRule:

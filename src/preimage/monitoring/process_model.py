@@ -14,8 +14,6 @@ from preimage.monitoring.limits import time_blocks
 from preimage.monitoring.window import Window
 from preimage.scaling import Scaling
 
-__all__ = ["ProcessModel", "cross_fitted"]
-
 Fit = Callable[[np.ndarray], Any]  # from rows to a fitted KernelPCA
 
 

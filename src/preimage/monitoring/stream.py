@@ -10,8 +10,6 @@ from preimage.monitoring.calibration import Calibration, standardised
 from preimage.monitoring.contributions import correct
 from preimage.monitoring.process_model import ProcessModel
 
-__all__ = ["Explanation", "RowStatus", "Stream"]
-
 
 class RowStatus(NamedTuple):
     """Statistics of one row, and whether they raise an alarm."""

@@ -18,9 +18,6 @@ from preimage.decomposition import Decomposition
 from preimage.decomposition.expanded import Expanded
 from preimage.kernels import knows, require
 
-__all__ = ["Statistics", "derivatives", "nested_statistics", "statistics"]
-
-
 FEW = 8  # rows up to which the plain formula is faster than tiles on several cores
 
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from preimage.monitoring.ewma_cusum import Memory
 
-__all__ = ["Window"]
-
 
 class Window:
     """Rows with their past, (zₜ, zₜ₋₁, …, zₜ₋ₖ), from scaled rows in time order, given in blocks of any size.

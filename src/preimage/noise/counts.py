@@ -87,5 +87,4 @@ class PoissonGaussianNoise(NoiseLaw):
         """Count, read out, then clip."""
         counted = PoissonNoise(1 / self.a).corrupt(X, rng)
         Y: Array = counted + np.sqrt(self.b) * rng.standard_normal(X.shape)
-        clipped: Array = Y if self.clip is None else np.clip(Y, *self.clip)
-        return clipped
+        return Y if self.clip is None else np.clip(Y, *self.clip)

@@ -83,5 +83,4 @@ class ColumnNoise(NoiseLaw):
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
         """Add the noise."""
-        noisy: Array = X + np.asarray(self.sigmas, dtype=X.dtype) * rng.standard_normal(X.shape).astype(X.dtype)
-        return noisy
+        return X + np.asarray(self.sigmas, dtype=X.dtype) * rng.standard_normal(X.shape).astype(X.dtype)

@@ -49,5 +49,4 @@ class SpeckleNoise(NoiseLaw):
         """Multiply, add, then clip."""
         factor, added = rng.standard_normal((2, *X.shape))
         Y: Array = X * (1 + np.sqrt(self.c) * factor) + np.sqrt(self.b) * added
-        clipped: Array = Y if self.clip is None else np.clip(Y, *self.clip)
-        return clipped
+        return Y if self.clip is None else np.clip(Y, *self.clip)

@@ -99,7 +99,7 @@ def signals(groups: Mapping[str, Any], axes=None, *, n_signals: int = 3, rate: f
     time = np.arange(length) / (rate or 1)
     for k, ax in enumerate(axes):
         for number, (name, X) in enumerate(rows.items()):
-            look = _before() if number == 0 else _after(number - 1)
+            look = _after(number - 1) if number else {"color": GREY, "linewidth": 0.8}
             ax.plot(time, X[k], **look, label=name)
         ax.margins(x=0)
     axes[0].legend(fontsize="small", ncols=len(rows), loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
@@ -179,10 +179,6 @@ def _rows(name: str, X: RowsLike, d: int) -> np.ndarray:
     if X.ndim != 2 or X.shape[1] != d or not len(X):
         raise ValueError(f"{name!r} has the shape {X.shape}; rows of {d} numbers are to be drawn.")
     return X
-
-
-def _before() -> dict[str, Any]:
-    return {"color": GREY, "linewidth": 0.8}
 
 
 def _after(number: int) -> dict[str, Any]:

@@ -46,6 +46,13 @@ def grid_of_axes(axes, n_rows: int, n_columns: int, *, size: tuple[float, float]
     return given.reshape(n_rows, n_columns)
 
 
+def page_axes(n_rows: int, n_columns: int, size: tuple[float, float]) -> np.ndarray:
+    """Axes of a figure of this size in inches that no window will ever show."""
+    from matplotlib.figure import Figure
+
+    return Figure(size, layout="constrained").subplots(n_rows, n_columns, squeeze=False)
+
+
 def thinned(count: int, most: int = 12) -> int:
     """The interval between markers on a curve of so many points."""
     return max(1, -(-count // most))

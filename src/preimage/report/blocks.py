@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Block", "Code", "Picture", "Table", "Text"]
-
 CSS_PIXELS = 96  # CSS pixels per inch, by definition
 DOTS = 160  # per inch of a picture: sharp on fine screens, and small
 NOTHING = {"", "–", "—", "-"}  # cells without a number

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["Page", "Section"]
-
 
 @dataclass(frozen=True)
 class Section:

@@ -15,8 +15,6 @@ from preimage.statistics import risk
 from preimage.statistics.metrics import mse
 from preimage.statistics.noise_level import noise_level
 
-__all__ = ["imputation_scorer", "reconstruction_scorer", "sure_scorer"]
-
 
 def reconstruction_scorer(estimator, X: RowsLike, y=None) -> float:
     """Minus the mean squared error of ``inverse_transform(transform(X))``.

@@ -12,34 +12,25 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
-from preimage import eigen, kernels, preimages, progress
+from preimage import eigen, exceptions, kernels, preimages, progress
 from preimage._typing import RowsLike
 from preimage.eigen.mixed import Mixed
 from preimage.estimators import KernelPCA, conventions, inverse
 from preimage.estimators.fitting import Settings
-from preimage.exceptions import (
-    ConvergenceWarning,
-    FewerComponentsWarning,
-    LengthScaleWarning,
-    PoorApproximationWarning,
-    silenced,
-)
 from preimage.kernels import scales
 from preimage.preimages.base import refuse_precomputed
 from preimage.statistics.noise_level import NoiseLevel, noise_level
 from preimage.statistics.risk import Masked, Risk, RiskEstimate, RiskQuery, Sure
-
-__all__ = ["Candidate", "Selection", "select"]
 
 HELD_OUT, MOST_VALIDATION = 0.25, 1000  # the share of rows held out for validation, and the most of them
 FEWEST_ROWS, FEWEST_NUMBERS = (25, 50), 5000  # of the first round; fewer rows where they are long
 FACTORS = tuple(2.0 ** (k / 2) for k in range(6))  # of the length scale by Kwok & Tsang's rule: c · 1, 2, 4, … 32
 MOST_COMPONENTS = 256
 SHOWN_BY_RISK = (  # warnings of poor settings
-    ConvergenceWarning,
-    FewerComponentsWarning,
-    LengthScaleWarning,
-    PoorApproximationWarning,
+    exceptions.ConvergenceWarning,
+    exceptions.FewerComponentsWarning,
+    exceptions.LengthScaleWarning,
+    exceptions.PoorApproximationWarning,
 )
 
 
@@ -196,7 +187,7 @@ def select(
     search = _Search(estimator, part, validation, estimate, int(rng.integers(2**31)))
     table = _successive_halving(search, search.candidates(grid), keep)
     best = clone(estimator).set_params(**table[0].params)
-    with silenced(*SHOWN_BY_RISK):
+    with exceptions.silenced(*SHOWN_BY_RISK):
         best.fit(X)
     return Selection(best, tuple(table), estimate, noise)
 
@@ -218,7 +209,7 @@ class _Search:
             families[_family(params)].append(params)
         for params in combinations:
             Settings.of(clone(self.estimator).set_params(**params))
-        with silenced(*SHOWN_BY_RISK):
+        with exceptions.silenced(*SHOWN_BY_RISK):
             self.models = {family: self._fit(members) for family, members in families.items()}
         capped = [_capped(params, self.models[_family(params)].n_components_) for params in combinations]
         return [Candidate(params) for params in {_key(params): params for params in capped}.values()]
@@ -239,7 +230,7 @@ class _Search:
             family = _family(candidate.params)
             if self.risk.verb == "denoise" and family not in codes:
                 codes[family] = self.models[family].decomposition_.codes(question.rows)
-            with silenced(*SHOWN_BY_RISK):
+            with exceptions.silenced(*SHOWN_BY_RISK):
                 answers = self._answers(candidate.params, question, codes.get(family))
             found = RiskEstimate.of(question.evaluate(answers))
             rated.append(replace(candidate, risk=found.value, standard_error=found.standard_error, n_rows=n_rows))
@@ -286,12 +277,11 @@ def _rounds(shape: tuple[int, ...], n_candidates: int, keep: float) -> Iterator[
 
 def _split(X: RowsLike, noisy, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All rows, those that candidates are fitted on, and the validation rows in random order."""
-    floats = [np.float64, np.float32]
-    X = check_array(X, dtype=floats, ensure_min_samples=2 if noisy is not None else 8)
+    X = check_array(X, dtype=conventions.FLOATS, ensure_min_samples=2 if noisy is not None else 8)
     if noisy is None:
         order, n_held = rng.permutation(len(X)), min(MOST_VALIDATION, max(2, round(HELD_OUT * len(X))))
         return X, X[np.sort(order[n_held:])], X[order[:n_held]]
-    noisy = check_array(noisy, dtype=floats, input_name="noisy")
+    noisy = check_array(noisy, dtype=conventions.FLOATS, input_name="noisy")
     if noisy.shape[1] != X.shape[1]:
         raise ValueError(f"noisy has {noisy.shape[1]} columns, and X has {X.shape[1]}.")
     return X, X, noisy[rng.permutation(len(noisy))]

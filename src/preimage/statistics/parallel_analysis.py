@@ -19,8 +19,6 @@ from preimage.gram import threads
 from preimage.gram.operators import gram_operator
 from preimage.kernels import Kernel, Precomputed, scales
 
-__all__ = ["ParallelAnalysis", "parallel_analysis"]
-
 MOST_ROWS = 1000  # rows that are permuted; the components of more rows are found in a sample of them
 
 

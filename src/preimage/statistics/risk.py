@@ -16,8 +16,6 @@ from preimage._typing import Array, RowsLike
 from preimage.gram import tiles
 from preimage.kernels.base import positive
 
-__all__ = ["Masked", "RiskQuery", "Risk", "RiskEstimate", "Sure", "masked_error", "sure"]
-
 Map = Callable[[np.ndarray], np.ndarray]
 
 

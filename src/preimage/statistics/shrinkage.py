@@ -7,8 +7,6 @@ from scipy.optimize import isotonic_regression
 
 from preimage._typing import Array
 
-__all__ = ["shrunken_spectrum"]
-
 WIDEST = 0.4  # the bandwidth beside an eigenvalue is less than 1/√5, so that the kernel keeps away from 0
 
 

@@ -16,13 +16,7 @@ import scipy.sparse as sp
 
 from preimage.gram import threads
 
-__all__ = ["PatchGroups", "Search", "find_groups"]
-
-MATCHED = {
-    1: 64,
-    2: 8,
-    3: 4,
-}  # references along a side of a block, by the number of axes, while similar ones are sought
+MATCHED = {1: 64, 2: 8, 3: 4}  # references along a side of a block, by the number of axes, while patches are sought
 ANSWERED = {1: 256, 2: 16, 3: 6}  # and while their groups are answered
 
 FRAMES = 5  # of a stack in which similar patches are sought

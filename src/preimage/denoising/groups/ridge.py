@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["by_pilot", "by_stein"]
-
 
 def by_pilot(pilot: np.ndarray, noisy: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The answers where a pilot stands in for the truth X, and the weights 1/(dⱼ‖Θ̃ⱼ‖²) that they deserve.

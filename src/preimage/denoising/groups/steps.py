@@ -19,8 +19,6 @@ from preimage import progress
 from preimage.denoising.groups.matching import PatchGroups, Search, find_groups
 from preimage.denoising.groups.ridge import by_pilot, by_stein
 
-__all__ = ["Steps", "Variance"]
-
 EXTRA = 0.05  # α of the first step
 LEFT = 0.75  # the share of the noise that gradual steps begin with
 

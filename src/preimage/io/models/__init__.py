@@ -128,7 +128,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[archive.Archive, dic
     """A model file and its header in the present format; whatever goes wrong with either is a ModelFileError."""
     os.stat(path)  # that a file is not there is an ordinary error, as that it is a folder
     if os.path.isdir(path):
-        raise IsADirectoryError(f"{os.fspath(path)} is a folder, and no model file.")
+        raise IsADirectoryError(f"{os.fspath(path)} is a folder, not a model file.")
     try:
         with bounds.opened(path) as file, archive.open_archive(file) as found:
             yield found, _upgraded(found.header)

@@ -115,7 +115,7 @@ def _header(file: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ModelFileError(f"its header holds {name}, which is no JSON.")
+    raise ModelFileError(f"its header holds {name}, which is not JSON.")
 
 
 def _shape(entry: Any) -> Shape:

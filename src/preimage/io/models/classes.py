@@ -11,8 +11,6 @@ from types import ModuleType
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["class_of", "known_classes", "name_of"]
-
 # A class is known by its room and its name, so that files outlive a move from one module of a room to another.
 ROOMS = (
     "scaling",

@@ -30,7 +30,7 @@ def restored(values: dict[str, Any]) -> np.random.Generator | np.random.RandomSt
         return np.random.Generator(generator)
     key, position = np.asarray(values["key"], dtype=np.uint32), values["position"]
     if values["kind"] != "MT19937" or key.shape != (LENGTH,) or not 0 <= position <= LENGTH:
-        raise ModelFileError("the state of its random number generator is none.")
+        raise ModelFileError("the state of its random number generator is not valid.")
     source = np.random.RandomState(0)
     source.set_state(("MT19937", key, int(position), int(values["has_gauss"]), float(values["gauss"])))
     return source

@@ -286,7 +286,7 @@ def is_plain(node: Any) -> bool:
 def _class(name: Any) -> type:
     found = class_of(name) if isinstance(name, str) else None
     if found is None:
-        raise ModelFileError(f"it names the class {name!r:.80}, which is none of this library's models.")
+        raise ModelFileError(f"it names the class {name!r:.80}, which is not one of this library's models.")
     return found
 
 

@@ -52,10 +52,10 @@ def _check_parts(model: Any) -> None:
         if not isinstance(getattr(parts, "kernel", None), Kernel):
             raise ModelFileError("its parts do not fit together: it has no kernel.")
     if not all(_is_matrix(rows, model.n_features_in_) for rows in matrices if parts is not None or rows is not None):
-        raise ModelFileError("its parts do not fit together: its training rows have not the columns of the model.")
+        raise ModelFileError("its parts do not fit together: its training rows do not have the columns of the model.")
     seed = getattr(model, "_seed", 0 if parts is None else None)
     if type(seed) is not int or seed < 0:
-        raise ModelFileError(f"its seed is {seed!r:.40}, and no whole number.")
+        raise ModelFileError(f"its seed is {seed!r:.40}, not a whole number.")
 
 
 def _is_matrix(rows: Any, width: int) -> bool:

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from preimage import Denoiser, KernelPCA
+from preimage.datasets import load_digits
 from preimage.denoising.tables import ColumnUnits, column_noise
 from preimage.exceptions import NoiseLevelWarning
 from preimage.noise import ColumnNoise
@@ -44,6 +45,44 @@ def test_columns_of_levels_have_no_noise_and_rounded_ones_have():
     found = column_noise(np.column_stack([np.round(noisy / steps) * steps, levels]))
     np.testing.assert_array_equal(found[-2:], 0)
     np.testing.assert_allclose(found[:-2], sigma, rtol=0.25)
+
+
+def test_a_column_that_often_repeats_a_value_has_no_noise_and_the_others_keep_theirs():
+    """Rain is exactly 0 on most days: noise would have moved it."""
+    _, sigma, noisy = table()
+    rng = np.random.default_rng(0)
+    rain = np.where(rng.random(400) < 0.6, 0, rng.exponential(size=400))
+    found = column_noise(np.column_stack([noisy, rain]))
+    assert found[-1] == 0
+    np.testing.assert_allclose(found[:-1], sigma, rtol=0.15)
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_variance_that_a_column_shares_with_no_other_is_not_taken_for_noise(sigma, seed):
+    """Sixteen pixels, far apart, of which every one has much to itself; noise in units of their deviations."""
+    X, rng = load_digits().X, np.random.default_rng(seed)
+    clean = X[:, rng.choice(np.flatnonzero(X.std(axis=0) > 0.1), 16, replace=False)]
+    clean = clean / clean.std(axis=0)
+    noisy = clean + sigma * rng.standard_normal(clean.shape)
+    with pytest.warns(NoiseLevelWarning, match="doubtful"):
+        answers = Denoiser(effort="quick", random_state=0).fit_transform(noisy)
+    before, after = (np.sqrt(np.mean(np.square(rows - clean), axis=0)) for rows in (noisy, answers))
+    assert np.all(after <= 1.02 * before)
+    assert np.mean(after**2) < 0.98 * np.mean(before**2)
+
+
+def test_gaussian_variance_of_single_columns_is_noise_or_signal_as_you_call_it():
+    """One table with two truths of the same law: what is best for the one harms the other, so that no estimate from
+    the table alone serves both. A floor on which most directions agree is taken for noise."""
+    rng = np.random.default_rng(0)
+    shared = rng.standard_normal((1000, 2)) @ np.kron([[1, 1], [1, -1]], np.ones(8))
+    own, noise = 0.9 * rng.standard_normal((1000, 16)), 0.3 * rng.standard_normal((1000, 16))
+    table = shared + own + noise
+    answers = Denoiser(effort="quick", random_state=0).fit_transform(table)
+    errors = {name: np.mean(np.square(answers - truth)) for name, truth in {"a": shared, "b": shared + own}.items()}
+    assert errors["a"] < 0.3 * np.mean(np.square(own + noise))
+    assert errors["b"] > np.mean(np.square(noise))
 
 
 def test_columns_that_say_nothing_about_each_other_are_left_alone():

@@ -9,6 +9,8 @@ from preimage.exceptions import NoiseLevelWarning
 from preimage.noise import ColumnNoise
 from preimage.statistics.shrinkage import shrunken_spectrum
 
+PEAKS = ((100, 0.3, 0.01), (60, 0.57, 0.02), (30, 0.8, 0.006))  # height, place and width
+
 
 def table(n=400, d=12, q=3, seed=0):
     """Columns in very different units that follow a few hidden numbers, and their noise: 0.4 of each deviation."""
@@ -102,6 +104,25 @@ def test_no_column_comes_back_worse_and_units_do_not_matter(make):
     factors = 2.0 ** np.arange(-5, len(sigma) - 5)
     other = Denoiser(random_state=0).fit(noisy * factors)
     np.testing.assert_allclose(other.transform(noisy * factors) / factors, denoiser.transform(noisy), rtol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_spectrum_of_few_peaks_beside_its_axis_does_not_come_back_worse_and_says_how_well(seed):
+    x = np.linspace(0, 1, 2000)
+    clean = sum(height * np.exp(-(((x - at) / width) ** 2)) for height, at, width in PEAKS)
+    noisy = clean + 4 * np.random.default_rng(seed).standard_normal(2000)
+    denoiser = Denoiser(random_state=0)
+    found = denoiser.fit_transform(np.column_stack([x, noisy]))[:, 1]
+    error, before = (np.sqrt(np.mean(np.square(values - clean))) for values in (found, noisy))
+    assert error < before
+    assert denoiser.summary_["1"].remaining == pytest.approx(error, rel=0.1)
+
+
+def test_an_answer_never_moves_a_value_farther_than_noise_reaches():
+    _, sigma, noisy = table()
+    units = ColumnUnits.of(noisy, sigma)
+    wild = units.cleaned(noisy, lambda images: 100 - images, units.used)
+    assert (np.abs(wild - noisy) < 5.001 * units.noise).all()
 
 
 @pytest.mark.parametrize("seed", range(6))

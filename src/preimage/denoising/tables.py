@@ -28,6 +28,7 @@ TIES = 2.0  # standard errors by which a value is commoner than noise allows
 EVEN = 1e-3  # of the mean step is the most by which steps of an evenly spaced column differ
 MOST_DEVIATIONS = 8.0  # from the median, in robust units: what lies beyond is an outlier, and drawn in
 WORTH = 0.99  # of its noise is the most that may remain in a column for it to be changed
+FARTHEST = 5.0  # in σ: noise hardly ever reaches farther, so that no answer lies beyond
 NORMAL = 1.4826  # standard deviation of a normal law beside its median absolute deviation
 
 
@@ -85,9 +86,13 @@ class ColumnUnits:
 
     def cleaned(self, images: Images, answer: Callable[[Images], Images], changed: np.ndarray) -> Images:
         """Rows with what the answer makes of them; outliers keep what was drawn in, other columns all they had."""
-        inside = self.inside(images)
-        moved = self.scale * (answer(inside) - inside).astype(float)
+        moved = self.scale * self.change(self.inside(images), answer)
         return np.where(changed & self.used, images + moved, images).astype(images.dtype)
+
+    def change(self, inside: Images, answer: Callable[[Images], Images]) -> np.ndarray:
+        """What the answer changes, and no more than noise can have done: the truth is within ``FARTHEST`` σ."""
+        farthest = FARTHEST * self.sigma if self.sigma else np.inf
+        return np.clip((answer(inside) - inside).astype(float), -farthest, farthest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +218,15 @@ def _own_share(steps: np.ndarray) -> float:
     if steps.shape[1] < FEWEST_COLUMNS or not np.all(sizes > 0):
         return 1.0
     apart = steps[::3] / sizes  # differences that share no row
-    return float(min(1.0, from_spectrum(apart).careful)) if signal_directions(apart) else 1.0
+    if not signal_directions(apart):
+        return 1.0
+    found = from_spectrum(apart)
+    if found.doubt:
+        warn(
+            f"neighbouring rows differ by more than noise, whose level is doubtful: {found.doubt}. Name the noise.",
+            NoiseLevelWarning,
+        )
+    return min(1.0, found.careful)
 
 
 def _evenly_spaced(X: np.ndarray) -> np.ndarray:
@@ -230,17 +243,17 @@ def column_risks(
 ) -> tuple[ColumnRisk, ...]:
     """What the answer does to every column, as Stein's estimate shows it; a column that gains nothing is left alone.
 
-    The risk of column j is E(fⱼ(y) − yⱼ)² − σ² + 2σ² E∂fⱼ/∂yⱼ.
+    The risk of column j is E(fⱼ(y) − yⱼ)² − σ² + 2σ² E∂fⱼ/∂yⱼ, and at least (√E(fⱼ(y) − yⱼ)² − σ)²: a change
+    that exceeds the noise is wrong by the rest.
     """
     inside, sigma = units.inside(rows), units.sigma
     probe = rng.choice(np.array([-1.0, 1.0], dtype=np.float32), size=inside.shape)
     step = np.float32(Sure.step * sigma)
-    here, moved = (answer(images).astype(float) for images in (inside, inside + step * probe))
-    change = here - inside
+    change, moved = (units.change(images, answer) for images in (inside, inside + step * probe))
     axes = tuple(range(inside.ndim - 1))
-    slopes = np.mean((moved - here) * probe, axis=axes) / step
+    slopes = 1 + np.mean((moved - change) * probe, axis=axes) / step
     removed = np.mean(np.square(change), axis=axes)
-    risks = np.maximum(removed - sigma**2 + 2 * sigma**2 * slopes, 0)
+    risks = np.maximum(removed - sigma**2 + 2 * sigma**2 * slopes, np.square(np.maximum(np.sqrt(removed) - sigma, 0)))
     cleaned = units.used & (risks < (WORTH * sigma) ** 2)
     rows_of = zip(units.noise, units.scale, np.sqrt(risks), np.sqrt(removed), cleaned, strict=True)
     return tuple(_column_risk(float(a), float(b), float(c), float(e), bool(use)) for a, b, c, e, use in rows_of)

@@ -266,6 +266,12 @@ def plant(rng, n=1000):
     return np.column_stack(columns), np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.3, 0.2])
 
 
+def pixels(rng):
+    """Sixteen pixels of the digits, drawn at random, each with much that no other has, and noise of 0.3 deviations."""
+    X = datasets.load_digits().data
+    return X[:, rng.choice(np.flatnonzero(X.std(axis=0) > 1), 16, replace=False)], np.full(16, 0.3)
+
+
 def wiener(noisy, sigma):
     """The linear filter x̂ = ȳ + (C − Σ)C⁻¹(y − ȳ), told the noise of every column."""
     mean, rows = noisy.mean(axis=0), (noisy - noisy.mean(axis=0)) / sigma
@@ -276,7 +282,7 @@ def wiener(noisy, sigma):
 def blind(name, seed):
     """Mean squared errors before, of the filter and of ours, in variances, and the worst column's ratio of errors."""
     rng = np.random.default_rng(seed)
-    made = {"sensors": sensors, "plant": plant}
+    made = {"sensors": sensors, "plant": plant, "pixels": pixels}
     if name in made:
         clean, shares = made[name](rng)
     else:
@@ -297,7 +303,7 @@ def blind(name, seed):
 
 def report_blind(seeds):
     """Print the figures of all tables."""
-    for name in ("sensors", "breast_cancer", "wine", "diabetes", "plant"):
+    for name in ("sensors", "breast_cancer", "wine", "diabetes", "plant", "pixels"):
         found = [blind(name, seed) for seed in range(seeds)]
         means = {method: np.mean([row[method] for row, _ in found]) for method in found[0][0]}
         cells = "  ".join(f"{method} {value:.4f}" for method, value in means.items())

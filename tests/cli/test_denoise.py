@@ -218,6 +218,18 @@ def test_one_signal_is_denoised_alone(name, tmp_path):
     assert "data:image/png" in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.parametrize("header", ["wavenumber [cm^-1],intensity [counts]", "abscissa,ordinate"])
+def test_a_column_beside_an_evenly_spaced_one_is_a_signal(header, tmp_path):
+    x = 400 + 2 * np.arange(1000)
+    clean = 100 * np.exp(-(((x - 800) / 20) ** 2)) + 60 * np.exp(-(((x - 1500) / 40) ** 2))
+    noisy = clean + 4 * np.random.default_rng(0).standard_normal(1000)
+    np.savetxt(tmp_path / "in.csv", np.column_stack([x, noisy]), delimiter=",", header=header, comments="")
+    good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--effort", "quick")
+    found = np.loadtxt(tmp_path / "out.csv", delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(found[:, 0], x)
+    assert error(found[:, 1], clean) < 0.2 * error(noisy, clean)
+
+
 def test_hum_and_baseline_go_first_where_asked(tmp_path):
     time = np.arange(4000) / 400
     clean = np.stack([np.sin(2 * np.pi * time) ** 15, -0.5 * np.sin(2 * np.pi * time) ** 15], axis=1)

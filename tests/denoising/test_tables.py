@@ -3,10 +3,13 @@ import pandas as pd
 import pytest
 
 from preimage import Denoiser, KernelPCA
+from preimage.datasets import load_digits
 from preimage.denoising.tables import ColumnUnits, column_noise
 from preimage.exceptions import NoiseLevelWarning
 from preimage.noise import ColumnNoise
 from preimage.statistics.shrinkage import shrunken_spectrum
+
+PEAKS = ((100, 0.3, 0.01), (60, 0.57, 0.02), (30, 0.8, 0.006))  # height, place and width
 
 
 def table(n=400, d=12, q=3, seed=0):
@@ -46,6 +49,44 @@ def test_columns_of_levels_have_no_noise_and_rounded_ones_have():
     np.testing.assert_allclose(found[:-2], sigma, rtol=0.25)
 
 
+def test_a_column_that_often_repeats_a_value_has_no_noise_and_the_others_keep_theirs():
+    """Rain is exactly 0 on most days: noise would have moved it."""
+    _, sigma, noisy = table()
+    rng = np.random.default_rng(0)
+    rain = np.where(rng.random(400) < 0.6, 0, rng.exponential(size=400))
+    found = column_noise(np.column_stack([noisy, rain]))
+    assert found[-1] == 0
+    np.testing.assert_allclose(found[:-1], sigma, rtol=0.15)
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_variance_that_a_column_shares_with_no_other_is_not_taken_for_noise(sigma, seed):
+    """Sixteen pixels, far apart, of which every one has much to itself; noise in units of their deviations."""
+    X, rng = load_digits().X, np.random.default_rng(seed)
+    clean = X[:, rng.choice(np.flatnonzero(X.std(axis=0) > 0.1), 16, replace=False)]
+    clean = clean / clean.std(axis=0)
+    noisy = clean + sigma * rng.standard_normal(clean.shape)
+    with pytest.warns(NoiseLevelWarning, match="doubtful"):
+        answers = Denoiser(effort="quick", random_state=0).fit_transform(noisy)
+    before, after = (np.sqrt(np.mean(np.square(rows - clean), axis=0)) for rows in (noisy, answers))
+    assert np.all(after <= 1.02 * before)
+    assert np.mean(after**2) < 0.98 * np.mean(before**2)
+
+
+def test_gaussian_variance_of_single_columns_is_noise_or_signal_as_you_call_it():
+    """One table with two truths of the same law: what is best for the one harms the other, so that no estimate from
+    the table alone serves both. A floor on which most directions agree is taken for noise."""
+    rng = np.random.default_rng(0)
+    shared = rng.standard_normal((1000, 2)) @ np.kron([[1, 1], [1, -1]], np.ones(8))
+    own, noise = 0.9 * rng.standard_normal((1000, 16)), 0.3 * rng.standard_normal((1000, 16))
+    table = shared + own + noise
+    answers = Denoiser(effort="quick", random_state=0).fit_transform(table)
+    errors = {name: np.mean(np.square(answers - truth)) for name, truth in {"a": shared, "b": shared + own}.items()}
+    assert errors["a"] < 0.3 * np.mean(np.square(own + noise))
+    assert errors["b"] > np.mean(np.square(noise))
+
+
 def test_columns_that_say_nothing_about_each_other_are_left_alone():
     X = np.random.default_rng(0).standard_normal((300, 6))
     with pytest.warns(NoiseLevelWarning, match="no column says anything about another"):
@@ -63,6 +104,25 @@ def test_no_column_comes_back_worse_and_units_do_not_matter(make):
     factors = 2.0 ** np.arange(-5, len(sigma) - 5)
     other = Denoiser(random_state=0).fit(noisy * factors)
     np.testing.assert_allclose(other.transform(noisy * factors) / factors, denoiser.transform(noisy), rtol=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_spectrum_of_few_peaks_beside_its_axis_does_not_come_back_worse_and_says_how_well(seed):
+    x = np.linspace(0, 1, 2000)
+    clean = sum(height * np.exp(-(((x - at) / width) ** 2)) for height, at, width in PEAKS)
+    noisy = clean + 4 * np.random.default_rng(seed).standard_normal(2000)
+    denoiser = Denoiser(random_state=0)
+    found = denoiser.fit_transform(np.column_stack([x, noisy]))[:, 1]
+    error, before = (np.sqrt(np.mean(np.square(values - clean))) for values in (found, noisy))
+    assert error < before
+    assert denoiser.summary_["1"].remaining == pytest.approx(error, rel=0.1)
+
+
+def test_an_answer_never_moves_a_value_farther_than_noise_reaches():
+    _, sigma, noisy = table()
+    units = ColumnUnits.of(noisy, sigma)
+    wild = units.cleaned(noisy, lambda images: 100 - images, units.used)
+    assert (np.abs(wild - noisy) < 5.001 * units.noise).all()
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -5,7 +5,7 @@ import pytest
 
 from preimage.datasets import load_digits
 from preimage.exceptions import NoiseLevelWarning
-from preimage.statistics.noise_level import from_differences, from_spectrum, noise_level
+from preimage.statistics.noise_level import from_differences, from_frequencies, from_spectrum, noise_level
 
 
 def low_rank(n, d, r, sigma, seed=0):
@@ -149,3 +149,61 @@ def test_the_flattest_patches_of_a_signal_tell_its_noise():
     assert from_flat_patches(noisy.reshape(-1, 60), (60,)).sigma == pytest.approx(0.2, rel=0.02)
     with pytest.raises(ValueError, match="are not patches"):
         from_flat_patches(noisy.reshape(-1, 60), (2, 30))
+
+
+@pytest.mark.parametrize("sigma", [0.05, 0.2, 0.5])
+def test_columns_of_few_values_bound_their_noise_from_above_and_closely(sigma):
+    """x is 0 with probability 1/2, so that |φ(t)| ≥ about exp(−σ²t²/2)/2: the bound exceeds σ² by less than 2 log 2/t²,
+    with t so large that |φ| is still a few times its standard error."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = np.where(rng.random((2000, 4)) < 0.5, 0, rng.uniform(1, 3, (2000, 4)))
+        found = from_frequencies(x + sigma * rng.standard_normal(x.shape), random_state=seed)
+        assert 0.98 * sigma < found.sigma < 1.6 * sigma
+        assert not found.trusted
+        assert found.low**2 == pytest.approx(found.sigma**2 / 2)
+
+
+def test_gaussian_columns_do_not_bound_their_noise_below_their_deviation():
+    found = [
+        from_frequencies(np.random.default_rng(seed).standard_normal((1000, 5)), random_state=seed).sigma
+        for seed in range(20)
+    ]
+    assert min(found) > 0.85
+
+
+def test_rounding_does_not_lower_the_bound():
+    rng = np.random.default_rng(0)
+    x = rng.exponential(size=(2000, 3)) + 0.3 * rng.standard_normal((2000, 3))
+    plain, rounded = (from_frequencies(rows).sigma for rows in (x, np.round(x / 0.15) * 0.15))
+    assert rounded > 0.3
+    assert rounded == pytest.approx(plain, rel=0.1)
+    assert from_frequencies(np.round(x)).sigma >= x.std(axis=0).min()  # levels, which tell nothing
+
+
+def test_rows_whose_law_leaves_no_room_for_the_floor_are_doubted_and_bounded():
+    X = load_digits().X
+    columns = np.random.default_rng(0).choice(np.flatnonzero(X.std(axis=0) > 0.2), 16, replace=False)
+    noisy = X[:, columns] + 0.1 * np.random.default_rng(1).standard_normal((len(X), 16))
+    with pytest.warns(NoiseLevelWarning, match="leave no room"):
+        found = noise_level(noisy)
+    assert found.method == "frequencies"
+    assert 0.1 < found.sigma < 0.14 < from_spectrum(noisy).low
+
+
+def test_a_direction_that_no_other_agrees_with_is_no_floor():
+    """Variances that fall by a factor of 2 from direction to direction: that of the last is all that is known."""
+    scales = 2.0 ** (-np.arange(10) / 2)
+    found = from_spectrum(np.random.default_rng(0).standard_normal((2000, 10)) * scales)
+    assert not found.trusted
+    assert found.careful == found.low
+    assert found.low**2 <= 1.1 * scales[-1] ** 2 / 2
+
+
+def test_a_filter_is_useful_as_long_as_it_takes_less_than_twice_the_noise_to_be_there():
+    """The change of the squared error along a direction of variance λ is (s²/λ)(s² − 2σ²)."""
+    variance, noise = 1.3, 0.4
+    for taken in (noise / 2, noise, 2 * noise, 1.1):
+        gain = 1 - taken / variance
+        change = (1 - gain) ** 2 * (variance - noise) + gain**2 * noise - noise
+        assert change == pytest.approx(taken / variance * (taken - 2 * noise))

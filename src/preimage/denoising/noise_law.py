@@ -81,8 +81,7 @@ class Asked:
     def _estimated(self, images: Images, limits: Limits | None) -> GaussianNoise:
         if limits and (sigma := censored_level(images.reshape(len(images), -1), limits)):
             return GaussianNoise(sigma)
-        level = self._level(images, limits)
-        return GaussianNoise(level.sigma if level.trusted else level.low)  # too little is safer than too much
+        return GaussianNoise(self._level(images, limits).careful)
 
     def _level(self, images: Images, limits: Limits | None) -> NoiseLevel:
         """The noise level of rows, of images, or of short pieces of images that are few, large or cut off at limits."""

@@ -149,7 +149,7 @@ class Plan:
 
         It draws for every level, so that clean examples may come with new noise.
         """
-        stack, taught = Stack(risk=float(validation.risk(validation.images).mean())), _Taught()
+        stack, taught = Stack(risk=validation.risk(validation.images)), _Taught()
         validated, last = _Taught(validation), None
         n_stages = 2 * self.n_levels
         for number in range(self.n_levels):
@@ -170,12 +170,12 @@ class Plan:
         """A level with this first stage; its second one is fitted by the recipe of this number."""
         validation = validated.examples
         if not self.local:
-            return Level(whole, None, float(validation.risk(validated.maps[1]).mean()))
+            return Level(whole, None, validation.risk(validated.maps[1]))
         view, recipe = Windows(self._lenses(taught.below is not None), self.position), self.local[number]
         if self.in_halves:
             halves = taught.fold[: taught.examples.n] % HALVES
             local: Any = recipe.crossed(view, taught.maps, taught.examples, halves, rng)
-            risk = float(validation.risk(local(validated.maps)).mean())
+            risk = validation.risk(local(validated.maps))
         else:
             local, risk = recipe.validated(view, taught.maps, taught.examples, validated.maps, validation, rng)
         return Level(whole, local, risk, self.mending)

@@ -131,10 +131,7 @@ def _risks(stage: Stage, paths: np.ndarray, maps, validation: Examples) -> np.nd
     answers = stage.answers(maps, side_by_side).reshape(-1, n_ridges, n_answers)
     shape = maps[0].shape
     return np.array(
-        [
-            validation.risk(stage.view.assemble(np.ascontiguousarray(answers[:, i]), shape)).mean()
-            for i in range(n_ridges)
-        ]
+        [validation.risk(stage.view.assemble(np.ascontiguousarray(answers[:, i]), shape)) for i in range(n_ridges)]
     )
 
 

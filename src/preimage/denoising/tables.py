@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import erf
 
 from preimage.denoising.learning import Learner
 from preimage.denoising.stack import Stack
@@ -14,6 +15,7 @@ from preimage.denoising.views import Images
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import NoiseLaw
 from preimage.statistics.noise_level import noise_level
+from preimage.statistics.noise_level.frequencies import least_steps, tied_shares
 from preimage.statistics.noise_level.spectrum import from_spectrum, signal_directions
 from preimage.statistics.risk import Sure
 
@@ -22,9 +24,11 @@ __all__ = ["ColumnRisk", "ColumnUnits", "DenoisedTable", "column_noise", "given_
 FEWEST_COLUMNS, FEWEST_ROWS = 3, 10  # below which a table does not tell its noise
 MOST_FOR_STEPS = 2000  # rows, among which values of a column without levels come near enough
 SERIES = 0.3  # of the variance of the columns is the most that rows of a series differ by from their neighbours
+TIES = 2.0  # standard errors by which a value is commoner than noise allows
 EVEN = 1e-3  # of the mean step is the most by which steps of an evenly spaced column differ
 MOST_DEVIATIONS = 8.0  # from the median, in robust units: what lies beyond is an outlier, and drawn in
 WORTH = 0.99  # of its noise is the most that may remain in a column for it to be changed
+FARTHEST = 5.0  # in σ: noise hardly ever reaches farther, so that no answer lies beyond
 NORMAL = 1.4826  # standard deviation of a normal law beside its median absolute deviation
 
 
@@ -82,9 +86,13 @@ class ColumnUnits:
 
     def cleaned(self, images: Images, answer: Callable[[Images], Images], changed: np.ndarray) -> Images:
         """Rows with what the answer makes of them; outliers keep what was drawn in, other columns all they had."""
-        inside = self.inside(images)
-        moved = self.scale * (answer(inside) - inside).astype(float)
+        moved = self.scale * self.change(self.inside(images), answer)
         return np.where(changed & self.used, images + moved, images).astype(images.dtype)
+
+    def change(self, inside: Images, answer: Callable[[Images], Images]) -> np.ndarray:
+        """What the answer changes, and no more than noise can have done: the truth is within ``FARTHEST`` σ."""
+        farthest = FARTHEST * self.sigma if self.sigma else np.inf
+        return np.clip((answer(inside) - inside).astype(float), -farthest, farthest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,10 +167,9 @@ def column_noise(X: np.ndarray) -> np.ndarray:
     """σ of every column, from the rows alone.
 
     Where neighbouring rows differ by little, as in a record over time, from second differences along the rows, as far
-    as these are independent between columns. Elsewhere noise of one share of the standard deviations is assumed, the
-    floor of the correlations' spectrum (:func:`from_spectrum`), or the lower end of its interval where that is
-    doubtful; 0 where nothing stands out of it. A column of levels, whose steps are wider than such noise, has none: the
-    noise would show between them.
+    as these are independent between columns. Elsewhere noise of one share of the standard deviations is assumed: what
+    :func:`noise_level` finds in the standardised rows, or the lower end of its interval where that is doubtful; 0 where
+    nothing stands out of it. Columns of levels or with a value that often returns have none: the noise would show.
     """
     deviation, varies = X.std(axis=0, dtype=float), (np.ptp(X, axis=0) > 0) & ~_evenly_spaced(X)
     found = np.zeros(X.shape[1])
@@ -180,14 +187,18 @@ def column_noise(X: np.ndarray) -> np.ndarray:
             f"{varies.sum()} columns whose rows are no series do not tell their noise: name it.",
             NoiseLevelWarning,
         )
-    return np.where(found < _step(X[:MOST_FOR_STEPS]) / 2, 0.0, found)
+    return np.where(_without_noise(X[:MOST_FOR_STEPS], found), 0.0, found)
 
 
-def _step(X: np.ndarray) -> np.ndarray:
-    """The least distance of two different values in every column; 0 where there is but one."""
-    gaps = np.diff(np.sort(X, axis=0), axis=0)
-    least: np.ndarray = np.where(gaps > 0, gaps, np.inf).min(axis=0)
-    return np.where(np.isfinite(least), least, 0.0)
+def _without_noise(X: np.ndarray, sigma: np.ndarray) -> np.ndarray:
+    """Columns that hold no noise of this σ: their steps are wider than it, or one value is commoner than it allows.
+
+    Values x + σε that are rounded to steps of h agree with a probability of at most erf(h/(2√2σ)).
+    """
+    steps, tied = least_steps(X), tied_shares(X)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        allowed = erf(steps / (np.sqrt(8) * sigma))
+    return (sigma < steps / 2) | (tied - TIES * np.sqrt(tied / len(X)) > allowed)
 
 
 def _floor(Z: np.ndarray) -> float:
@@ -198,8 +209,7 @@ def _floor(Z: np.ndarray) -> float:
             NoiseLevelWarning,
         )
         return 0.0
-    found = noise_level(Z)
-    return found.sigma if found.trusted else found.low
+    return noise_level(Z).careful
 
 
 def _own_share(steps: np.ndarray) -> float:
@@ -208,7 +218,15 @@ def _own_share(steps: np.ndarray) -> float:
     if steps.shape[1] < FEWEST_COLUMNS or not np.all(sizes > 0):
         return 1.0
     apart = steps[::3] / sizes  # differences that share no row
-    return float(min(1.0, from_spectrum(apart).sigma)) if signal_directions(apart) else 1.0
+    if not signal_directions(apart):
+        return 1.0
+    found = from_spectrum(apart)
+    if found.doubt:
+        warn(
+            f"neighbouring rows differ by more than noise, whose level is doubtful: {found.doubt}. Name the noise.",
+            NoiseLevelWarning,
+        )
+    return min(1.0, found.careful)
 
 
 def _evenly_spaced(X: np.ndarray) -> np.ndarray:
@@ -225,17 +243,17 @@ def column_risks(
 ) -> tuple[ColumnRisk, ...]:
     """What the answer does to every column, as Stein's estimate shows it; a column that gains nothing is left alone.
 
-    The risk of column j is E(fⱼ(y) − yⱼ)² − σ² + 2σ² E∂fⱼ/∂yⱼ.
+    The risk of column j is E(fⱼ(y) − yⱼ)² − σ² + 2σ² E∂fⱼ/∂yⱼ, and at least (√E(fⱼ(y) − yⱼ)² − σ)²: a change
+    that exceeds the noise is wrong by the rest.
     """
     inside, sigma = units.inside(rows), units.sigma
     probe = rng.choice(np.array([-1.0, 1.0], dtype=np.float32), size=inside.shape)
     step = np.float32(Sure.step * sigma)
-    here, moved = (answer(images).astype(float) for images in (inside, inside + step * probe))
-    change = here - inside
+    change, moved = (units.change(images, answer) for images in (inside, inside + step * probe))
     axes = tuple(range(inside.ndim - 1))
-    slopes = np.mean((moved - here) * probe, axis=axes) / step
+    slopes = 1 + np.mean((moved - change) * probe, axis=axes) / step
     removed = np.mean(np.square(change), axis=axes)
-    risks = np.maximum(removed - sigma**2 + 2 * sigma**2 * slopes, 0)
+    risks = np.maximum(removed - sigma**2 + 2 * sigma**2 * slopes, np.square(np.maximum(np.sqrt(removed) - sigma, 0)))
     cleaned = units.used & (risks < (WORTH * sigma) ** 2)
     rows_of = zip(units.noise, units.scale, np.sqrt(risks), np.sqrt(removed), cleaned, strict=True)
     return tuple(_column_risk(float(a), float(b), float(c), float(e), bool(use)) for a, b, c, e, use in rows_of)

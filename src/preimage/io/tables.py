@@ -19,7 +19,11 @@ from preimage.io.columns import Columns
 
 CATEGORICAL = ("text", "true or false", "categories")  # kinds of columns that may be categories
 CAMEL = re.compile(r".*([a-z0-9]Id|ID)|[Ii]d")
-AXIS = re.compile(r"(t|time|seconds?|sec|s|ms|timestamp|date|sample|step|frame)\b.*", re.IGNORECASE)
+AXIS = re.compile(
+    r"(t|time|seconds?|sec|s|ms|timestamp|date|sample|step|frame|channel|x|position|distance|depth|angle|(2\W?)?theta|"
+    r"(raman )?shift|wave ?(number|length)s?|freq(uency|uencies)?|energy|m/z)\b.*",
+    re.IGNORECASE,
+)
 
 
 class Source(Protocol):
@@ -156,7 +160,8 @@ def _identifier(source: Source, place: int) -> str:
         return "an index"
     if _names_rows(name) and source.kinds[place] == "whole numbers" and len(np.unique(values)) == len(values) > 2:
         return "an identifier"
-    if place == 0 and AXIS.fullmatch(name) and len(values) > 3 and _is_even(values, steps):
+    is_axis = AXIS.fullmatch(name) or sum("number" in kind for kind in source.kinds) == 2
+    if place == 0 and is_axis and len(values) > 3 and _is_even(values, steps):
         return "evenly spaced"
     return ""
 

@@ -12,7 +12,7 @@
 
 from preimage.selection.scorers import imputation_scorer, reconstruction_scorer, sure_scorer
 from preimage.selection.search import Candidate, Selection, select
-from preimage.statistics.noise_level import NoiseLevel, from_differences, from_spectrum, noise_level
+from preimage.statistics.noise_level import NoiseLevel, from_differences, from_frequencies, from_spectrum, noise_level
 from preimage.statistics.parallel_analysis import ParallelAnalysis, parallel_analysis
 from preimage.statistics.risk import Masked, RiskEstimate, Sure, masked_error, sure
 
@@ -23,6 +23,7 @@ __all__ = [
     "parallel_analysis",
     "ParallelAnalysis",
     "noise_level",
+    "from_frequencies",
     "from_spectrum",
     "from_differences",
     "NoiseLevel",

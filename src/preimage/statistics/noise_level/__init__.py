@@ -1,9 +1,10 @@
 """The standard deviation σ of white noise in a data matrix, from the matrix alone.
 
-Three estimates, for different kinds of data:
+Four estimates, for different kinds of data:
 
 * :func:`from_spectrum` looks for directions without signal: σ² is the floor of the covariance's spectrum. It needs no
   geometry, but more rows than signal directions.
+* :func:`from_frequencies` bounds it by the law of single columns, which Gaussian noise makes smooth.
 * :func:`from_differences` looks for places without signal: images and sampled signals are flat somewhere, and there
   differences of neighbours are pure noise.
 * :func:`from_flat_patches` does so for the patches of a single image or signal, the flattest of which it finds.
@@ -14,10 +15,19 @@ from __future__ import annotations
 from preimage._typing import RowsLike
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.statistics.noise_level.differences import from_differences, from_flat_patches
+from preimage.statistics.noise_level.frequencies import from_frequencies
 from preimage.statistics.noise_level.level import NoiseLevel, checked_rows
 from preimage.statistics.noise_level.spectrum import MOST_COLUMNS, from_spectrum
 
-__all__ = ["MOST_COLUMNS", "NoiseLevel", "from_differences", "from_flat_patches", "from_spectrum", "noise_level"]
+__all__ = [
+    "MOST_COLUMNS",
+    "NoiseLevel",
+    "from_differences",
+    "from_flat_patches",
+    "from_frequencies",
+    "from_spectrum",
+    "noise_level",
+]
 
 
 def noise_level(X: RowsLike, shape: tuple[int, ...] | None = None, *, random_state: int = 0) -> NoiseLevel:
@@ -29,7 +39,8 @@ def noise_level(X: RowsLike, shape: tuple[int, ...] | None = None, *, random_sta
         Data with white noise of the same σ in every entry.
     shape : tuple, optional
         What a row is, if it is more than a list of numbers: (height, width) of an image, (length,) of a signal. Then
-        both estimates are taken. Signal can only raise an estimate, so the lower one is used.
+        :func:`from_differences` is asked besides :func:`from_spectrum`, else :func:`from_frequencies` is. Signal can
+        only raise an estimate, so the lower one is used.
     random_state : int
         Seed of the simulations and samples.
 
@@ -39,7 +50,7 @@ def noise_level(X: RowsLike, shape: tuple[int, ...] | None = None, *, random_sta
 
     See Also
     --------
-    from_spectrum, from_differences : The two estimates.
+    from_spectrum, from_differences, from_frequencies : The estimates.
     NoiseLevel : The result.
 
     Examples
@@ -55,8 +66,13 @@ def noise_level(X: RowsLike, shape: tuple[int, ...] | None = None, *, random_sta
     found = from_spectrum(X, random_state=random_state)
     if shape is not None:
         found = _lower(found, from_differences(X, shape, random_state=random_state))
+    elif (most := from_frequencies(X, random_state=random_state)).sigma < found.low:
+        found = most
     if found.doubt:
-        warn(f"the noise level {found.sigma:.3g} is doubtful: {found.doubt}.", NoiseLevelWarning)
+        warn(
+            f"the noise level {found.sigma:.3g} is doubtful, and may be as low as {found.low:.3g}: {found.doubt}.",
+            NoiseLevelWarning,
+        )
     return found
 
 

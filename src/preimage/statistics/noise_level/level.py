@@ -21,10 +21,18 @@ class NoiseLevel:
         The estimate.
     low, high : float
         An interval of about 95 %; its lower end also allows for signal that hides in the floor of the spectrum.
-    method : "spectrum", "differences" or "flat patches"
+    method : "spectrum", "frequencies", "differences" or "flat patches"
         Where it comes from.
     doubt : str
         Why it should not be trusted; empty if nothing does.
+
+    Notes
+    -----
+    Signal that is independent between the entries of a row and Gaussian cannot be told from noise, so that data give
+    upper bounds of σ alone. A linear filter that takes the noise to be s² changes the squared error along a direction
+    of variance λ by (s²/λ)(s² − 2σ²): it does good as long as s² < 2σ². So where nothing but an upper bound of σ² is
+    known, the lower end is half of it: it does good wherever σ is more than half of the bound, and three quarters of
+    the most that can be done where σ is the bound.
 
     See Also
     --------
@@ -51,6 +59,11 @@ class NoiseLevel:
     def trusted(self) -> bool:
         """Whether nothing speaks against the estimate."""
         return not self.doubt
+
+    @property
+    def careful(self) -> float:
+        """σ to remove by: the lower end where the estimate is doubtful, since too little is safer than too much."""
+        return self.sigma if self.trusted else self.low
 
 
 def checked_rows(X: RowsLike) -> np.ndarray:

@@ -23,8 +23,9 @@ def from_spectrum(X: RowsLike, *, random_state: int = 0) -> NoiseLevel:
     out from noise (Kritchman & Nadler 2009). σ² is the mean of its lowest fifth. With fewer rows than columns it is
     that start.
 
-    Trust it where a fifth of the directions is free of signal. A signal with a flat floor of its own cannot
-    be distinguished from noise.
+    Trust it where a fifth of the directions is free of signal. A signal with a flat floor of its own cannot be
+    distinguished from noise. Where not even the last two directions agree there is no floor, and the lower end of the
+    interval is at most half of the least variance, see :class:`NoiseLevel`.
 
     See Also
     --------
@@ -53,7 +54,10 @@ def from_spectrum(X: RowsLike, *, random_state: int = 0) -> NoiseLevel:
         population = _population(values, n, population, rng)
     floor, half = (float(population[-max(1, round(share * d)) :].mean()) for share in (FLOOR, FLOOR / 2))
     error = 1.5 * np.sqrt(2 / (n * max(1, FLOOR * d)) + 1 / (n * d))
-    sigma, lowest = np.sqrt(max(floor, 0)), np.sqrt(max(min(floor, 2 * half - floor), 0))
+    lowest = max(min(floor, 2 * half - floor), 0)
+    if n >= d >= 2 and _stands_out(values, d - 2, n, d):
+        lowest = min(lowest, float(population[-1]) / 2)
+    sigma, lowest = np.sqrt(max(floor, 0)), np.sqrt(lowest)
     doubt = _doubt(n_signal, n, d, float(np.sqrt(half)), sigma)
     return NoiseLevel(float(sigma), float(lowest * (1 - error)), float(sigma * (1 + error)), "spectrum", doubt)
 
@@ -87,19 +91,27 @@ def _spectrum(X: np.ndarray) -> np.ndarray:
 
 
 def _count_signals(values: np.ndarray, n: int, d: int) -> tuple[int, float]:
-    """How many eigenvalues exceed what the rest would show as noise, and the variance of that rest.
+    """How many eigenvalues exceed what the rest would show as noise, and the variance of that rest."""
+    for rank in range(len(values)):
+        if not _stands_out(values, rank, n, d):
+            return rank, _rest(values, rank, n, d)
+    return len(values) - 1, float(values[-1])
+
+
+def _rest(values: np.ndarray, rank: int, n: int, d: int) -> float:
+    """The variance of the directions from this one on, if they hold nothing but noise."""
+    return float(n * values[rank:].sum() / ((d - rank) * max(n - rank, 1)))
+
+
+def _stands_out(values: np.ndarray, rank: int, n: int, d: int) -> bool:
+    """Whether the eigenvalue of this rank exceeds what it and the rest would show as noise.
 
     Kritchman & Nadler (2009), with the largest eigenvalue's law after Johnstone (2001).
     """
-    tails = np.cumsum(values[::-1])[::-1] * n
-    for rank, (value, tail) in enumerate(zip(values, tails, strict=True)):
-        p, m = d - rank, max(n - rank, 1)
-        variance = tail / (p * m)
-        centre = (np.sqrt(m - 0.5) + np.sqrt(p - 0.5)) ** 2
-        spread = np.sqrt(centre) * (1 / np.sqrt(m - 0.5) + 1 / np.sqrt(p - 0.5)) ** (1 / 3)
-        if n * value <= variance * (centre + EDGE * spread):
-            return rank, float(variance)
-    return len(values) - 1, float(values[-1])
+    p, m = d - rank, max(n - rank, 1)
+    centre = (np.sqrt(m - 0.5) + np.sqrt(p - 0.5)) ** 2
+    spread = np.sqrt(centre) * (1 / np.sqrt(m - 0.5) + 1 / np.sqrt(p - 0.5)) ** (1 / 3)
+    return bool(n * values[rank] > _rest(values, rank, n, d) * (centre + EDGE * spread))
 
 
 def _population(values: np.ndarray, n: int, start: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -1,0 +1,95 @@
+"""The most Gaussian noise that the values of the columns leave room for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preimage._typing import RowsLike
+from preimage.statistics.noise_level.level import NoiseLevel, checked_rows
+
+__all__ = ["from_frequencies", "least_steps", "tied_shares"]
+
+FREQUENCIES = np.geomspace(1, 100, 32)  # in units of 1 / standard deviation
+MOST_ROWS, MOST_COLUMNS, FEWEST_ROWS = 4000, 64, 40
+TIED = 0.1  # of the rows share one value: these are levels, counts or gaps, and no rounded noise
+CHANCE = 0.01  # with which any |φ| that is searched through stands out of its sampling error, where it is 0
+ERRORS = 2.0  # standard errors of |φ| that are taken off it
+DOUBT = "the values of the columns leave no room for more Gaussian noise; sigma is at most this"
+
+
+def from_frequencies(X: RowsLike, *, random_state: int = 0) -> NoiseLevel:
+    """An upper bound of σ for rows x + σε with Gaussian ε, whatever the law of x.
+
+    The characteristic function of a column y has |φ(t)| = |E exp(ity)| ≤ exp(−σ²t²/2), since that of x is at most 1:
+
+        σ² ≤ −2 log|φ(t)| / t²      for all t
+
+    For Gaussian columns this is their variance, and tells nothing; the less Gaussian x is, the nearer it comes to σ.
+    One half of the rows chooses column and frequency, the other half takes the bound, with |φ| two standard errors
+    smaller than it is found. Columns that repeat a value often have no such noise, and do not count.
+
+    The lower end of the interval is half of that variance, see :class:`NoiseLevel`.
+
+    See Also
+    --------
+    from_spectrum : What correlated columns show.
+    noise_level : Takes the lower of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preimage.selection import from_frequencies
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.choice([0.0, 1.0, 4.0], (2000, 3)) + 0.2 * rng.standard_normal((2000, 3))
+    >>> bool(0.2 < from_frequencies(X).sigma < 0.25)
+    True
+    """
+    X, rng = checked_rows(X), np.random.default_rng(random_state)
+    X, sigma = X[np.sort(rng.permutation(len(X))[:MOST_ROWS])], float(X.std(axis=0).max(initial=0.0))
+    X = X[:, (np.ptp(X, axis=0) > 0) & (tied_shares(X) < TIED)]
+    X = X[:, np.sort(rng.permutation(X.shape[1])[:MOST_COLUMNS])]
+    if X.size and len(X) >= FEWEST_ROWS:
+        order, steps = rng.permutation(len(X)), least_steps(X)
+        halves = X[order[::2]], X[order[1::2]]
+        sigma = min(sigma, float(np.mean([_bound(*pair, steps) for pair in (halves, halves[::-1])])))
+    return NoiseLevel(sigma, sigma / np.sqrt(2), sigma, "frequencies", DOUBT)
+
+
+def least_steps(X: np.ndarray) -> np.ndarray:
+    """The least distance of two different values in every column; 0 where there is but one."""
+    gaps = np.diff(np.sort(X, axis=0), axis=0)
+    least: np.ndarray = np.where(gaps > 0, gaps, np.inf).min(axis=0, initial=np.inf)
+    return np.where(np.isfinite(least), least, 0.0)
+
+
+def tied_shares(X: np.ndarray) -> np.ndarray:
+    """The share of rows that hold the commonest value, in every column."""
+    return np.array([np.unique(column, return_counts=True)[1].max() / len(column) for column in X.T])
+
+
+def _bound(ours: np.ndarray, theirs: np.ndarray, steps: np.ndarray) -> float:
+    """σ at most, by the column and the frequency that suit the rows of ``ours``, from the rows of ``theirs``.
+
+    Rounding does not show below t = π/2 beside the step.
+    """
+    frequencies = FREQUENCIES / ours.std(axis=0)[:, None]
+    sizes = np.stack([_size(column, t) for column, t in zip(ours.T, frequencies, strict=True)])
+    by_chance = np.sqrt(np.log(sizes.size / CHANCE) / len(ours))  # n|φ̂|² is exponential where φ is 0
+    allowed = frequencies * steps[:, None] <= np.pi / 2
+    found = np.where(allowed, _noise(sizes - by_chance, frequencies), np.inf)
+    column, place = np.unravel_index(np.argmin(found), found.shape)
+    t = frequencies[column, place : place + 1]
+    return float(_noise(_size(theirs[:, column], t) - ERRORS / np.sqrt(2 * len(theirs)), t)[0])
+
+
+def _size(values: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+    """|φ| at every frequency."""
+    n = len(values)
+    square = np.square(np.abs(np.exp(1j * np.outer(frequencies, values)).mean(axis=1)))
+    return np.sqrt(np.maximum(n * square - 1, 0) / (n - 1))
+
+
+def _noise(sizes: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+    """The largest σ that allows |φ| of these sizes; infinite where they are not positive."""
+    with np.errstate(divide="ignore"):
+        return np.sqrt(-2 * np.log(np.maximum(sizes, 0))) / frequencies

@@ -63,11 +63,13 @@ def descend(targets: Any, descent: Descent, starts: Symbol) -> Symbol:
         trial = inside(Z + shorten[:, None] * direction)
         moved = trial - Z
         new_value, new_gradient, new_curvature = objective(trial)
-        promised = np.minimum(SUFFICIENT * (free * moved).sum(axis=1), 0.0)
-        accepted = moving & (new_value <= value + promised + rounding)
+        promised = SUFFICIENT * (free * moved).sum(axis=1)
         flat = -(free * direction).sum(axis=1) <= 100.0 * rounding
+        falls = new_value <= value + np.minimum(promised, 0.0) + rounding
+        slopes = 0.5 * ((free + new_gradient) * moved).sum(axis=1)
+        accepted = moving & ((flat & (slopes <= promised)) | (~flat & falls))
         halved = shorten * 0.5
-        going = accepted | (moving & ~flat & (halved >= SHORTEST))
+        going = accepted | (moving & (halved >= SHORTEST))
         memory = _remembered(memory, moved, new_gradient - gradient, accepted, moving)
         return (
             np.where(accepted[:, None], trial, Z),

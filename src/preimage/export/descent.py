@@ -38,7 +38,7 @@ class FeatureDistances:
         pulls = self.weights * kernel.derivative(arguments)
         if kernel.argument == "inner":
             own = kernel.derivative((Z * Z).sum(axis=1))
-            return value, 2.0 * (own[:, None] * Z - pulls @ self.points.points), np.maximum(2.0 * own, LEAST)
+            return value, 2.0 * (own[:, None] * Z - self.points.combined(pulls)), np.maximum(2.0 * own, LEAST)
         total, size = -pulls.sum(axis=1), np.abs(pulls).sum(axis=1)
         gradient = 4.0 * (total[:, None] * Z + self.points.combined(pulls))
         return value, gradient, np.maximum(4.0 * np.where(total > WEAK * size, total, size), LEAST)

@@ -1,4 +1,4 @@
-"""Columns in units of their standard deviation, and columns that are constant: for tables and processes."""
+"""Columns in units of their standard deviation, columns that are constant, and columns on a grid."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Scaling"]
+__all__ = ["Scaling", "grid", "on_grid"]
 
 ROUND_OFF = 8  # units in the last place by which a constant may differ from itself
 
@@ -65,6 +65,20 @@ class Scaling:
     def moved(self, X: np.ndarray) -> np.ndarray:
         """Where a column that was constant differs from its constant by more than round-off, shape (rows, d)."""
         return self.constant & ~_equal(X, self.mean.astype(X.dtype))
+
+
+def grid(X: np.ndarray) -> np.ndarray:
+    """A power of two for every column, 2⁻²² of the distance of its entries from their mean.
+
+    Entries that are multiples of it are held by single precision once a multiple near their mean is taken off.
+    """
+    reach = np.maximum(np.abs(X - X.mean(axis=0)).max(axis=0), 2.0**-30 * np.abs(X).max(axis=0))
+    return np.ldexp(1.0, np.frexp(np.where(reach > 0, reach, 1.0))[1] - 22)
+
+
+def on_grid(X: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """The nearest multiples of the step of each column."""
+    return np.rint(X / step) * step
 
 
 def _equal(X: np.ndarray, Y: np.ndarray) -> np.ndarray:

@@ -456,6 +456,7 @@ def test_a_model_is_exported_and_runs_without_this_library(model, tmp_path):
     for arguments, sentence in (
         (["-o", tmp_path / "x.bin"], "an ONNX file ends in .onnx"),
         (["-o", tmp_path / "x.onnx", "--method", "impute"], "KernelPCA.impute cannot be exported; transform"),
+        (["-o", tmp_path / "x.onnx", "--method", "predict"], "KernelPCA.predict cannot be exported; transform"),
         (["-o", tmp_path / "transform.onnx"], "exists"),
     ):
         failed = call("export", model, *arguments)

@@ -6,7 +6,7 @@ from sklearn import config_context
 
 from preimage import Decoder, InvertibleKernelPCA, KernelKMeans, KernelPCA, export
 from preimage.features import Nystrom, RandomFourier
-from preimage.kernels import Gaussian, Matern
+from preimage.kernels import Gaussian, Matern, Polynomial, RationalQuadratic
 from preimage.preimages import Conformal, FixedPoint, Learned, OneStep, Wiener
 from preimage.tensors import as_numpy
 
@@ -85,10 +85,29 @@ def test_scikit_learns_dispatch_changes_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["transform", "score_samples", "denoise"])
-@pytest.mark.parametrize("preimage", [Learned(), Wiener(), OneStep(), FixedPoint(max_iter=5)], ids=repr)
+@pytest.mark.parametrize("preimage", [Learned(), Conformal(), Wiener(), OneStep(), FixedPoint(max_iter=5)], ids=repr)
 def test_gradients_are_those_of_finite_differences(method, preimage):
+    check_gradient(KernelPCA(3, kernel=Gaussian(2.0), preimage=preimage), method)
+
+
+@pytest.mark.parametrize("method", ["transform", "denoise"])
+@pytest.mark.parametrize(
+    "kernel", [Polynomial(gamma=0.1, degree=3), Matern(2.0, nu=2.5), RationalQuadratic(2.0)], ids=str
+)
+def test_gradients_of_other_kernels(method, kernel):
+    check_gradient(KernelPCA(3, kernel=kernel, preimage=FixedPoint(max_iter=5)), method)
+
+
+@pytest.mark.parametrize("method", ["transform", "denoise"])
+@pytest.mark.parametrize("approximation", MODELS[1:], ids=["landmarks", "Fourier"])
+def test_gradients_of_models_on_features(method, approximation):
+    check_gradient(KernelPCA(3, kernel=Gaussian(2.0), approximation=approximation, preimage=Conformal()), method)
+
+
+def check_gradient(model, method):
+    """The gradient of a random combination of the answers, by torch and by central differences of numpy's program."""
     torch = pytest.importorskip("torch")
-    model = KernelPCA(3, kernel=Gaussian(2.0), preimage=preimage).fit(ROWS)
+    model.set_params(random_state=0).fit(ROWS)
     module, program = export.to_torch(model, method), export.to_program(model, method)
     X = torch.tensor(NEW[:3], requires_grad=True)
     answer = module(X)

@@ -139,6 +139,23 @@ def test_the_distance_never_rises_and_does_fall(memory):
     assert (values[-1] < values[0] - 1e-3).sum() >= 15
 
 
+@pytest.mark.parametrize("memory", [0, 4])
+@pytest.mark.parametrize("kernel", [Polynomial(gamma=0.1, coef0=1.0, degree=3), Matern(2.0, nu=1.5)], ids=str)
+def test_single_precision_ends_where_double_precision_does(kernel, memory):
+    """Values of single precision differ by round-off alone within sqrt(16 eps) of a minimum; slopes do not."""
+    X, noisy = (
+        x @ np.random.default_rng(9).standard_normal((3, 6)) / 2
+        for x in np.split(np.random.default_rng(1).standard_normal((140, 3)), [80])
+    )
+    double, single = (
+        KernelPCA(3, kernel=kernel, preimage=FixedPoint(memory=memory)).fit(X.astype(kind)).find_preimages(noisy)
+        for kind in (np.float64, np.float32)
+    )
+    assert single.points.dtype == np.float32 and double.converged.all() and single.converged.all()
+    spread = np.sqrt(np.var(X, axis=0).sum())
+    assert np.abs(single.points - double.points).max() <= 1e-4 * spread
+
+
 def test_a_plain_step_is_mikas_formula():
     X, Z = points(), points(5, seed=1)
     kernel, weights = Gaussian(1.3), np.random.default_rng(2).dirichlet(np.ones(30), size=5)

@@ -14,6 +14,7 @@ from preimage.reduced import Greedy, ReducedSet, Selected, choose_reduction_meth
 from preimage.reduced.base import Growth
 from preimage.reduced.greedy import _Gain
 from preimage.reduced.misfit import Misfit
+from preimage.scaling import grid, on_grid
 
 METHODS = [Selected(), Greedy(polish=0), Greedy()]
 
@@ -161,6 +162,23 @@ def test_float32_stays_float32():
         found = reduced_set(single, 8, method=method)
         assert found.expansion.points.dtype == found.expansion.weights.dtype == np.float32
         assert found.error == pytest.approx(reduced_set(expansion, 8, method=method).error, rel=0.05)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_optimised_points_are_on_a_grid_that_single_precision_holds_about_their_mean(offset):
+    moved = batch()
+    moved = Expansion(moved.kernel, moved.points + offset, moved.weights)
+    points = reduced_set(moved, 8).expansion.points
+    about = points - on_grid(points.mean(axis=0), grid(points))
+    np.testing.assert_array_equal(about, about.astype(np.float32))
+    reach = np.abs(about).max(axis=0)
+    np.testing.assert_array_less(grid(points), 2.0**-21 * reach)
+    np.testing.assert_array_less(2.0**-24 * reach, grid(points))
+
+
+def test_a_grid_leaves_constant_columns_alone():
+    X = np.column_stack([np.full(5, 0.3), np.zeros(5), np.full(5, -7e8)])
+    np.testing.assert_allclose(on_grid(X, grid(X)), X, rtol=1e-15)
 
 
 # Gradients

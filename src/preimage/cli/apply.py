@@ -39,15 +39,15 @@ def opened_for(
         yield fitted, data
 
 
-def load_model(path: str, verb: str) -> Any:
-    """A fitted model that has the verb, or a sentence."""
+def load_model(path: str, verb: str | None = None) -> Any:
+    """A fitted model, which has the verb if one is given; or a sentence."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
     from preimage import load
 
     model = load(path)
-    if not hasattr(model, verb):
+    if verb is not None and not hasattr(model, verb):
         raise ValueError(f"{path} holds a {type(model).__name__}, which has no {verb}.")
     try:
         check_is_fitted(model)

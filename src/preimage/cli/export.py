@@ -29,7 +29,7 @@ def command(model: str, output: str, method: str, precision: str | None, force: 
 
     if output == "-" or Path(output).suffix.lower() != ".onnx":
         raise click.UsageError(f"{output}: an ONNX file ends in .onnx.")
-    fitted = load_model(model, method)
+    fitted = load_model(model)
     to_onnx(fitted, output, method, precision, overwrite=force)
     size, name = Path(output).stat().st_size, type(fitted).__name__
     facts = {"model": model, "output": output, "class": name, "method": method, "bytes": size}

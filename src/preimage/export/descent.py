@@ -38,7 +38,7 @@ class FeatureDistances:
         pulls = self.weights * kernel.derivative(arguments)
         if kernel.argument == "inner":
             own = kernel.derivative((Z * Z).sum(axis=1))
-            return value, 2.0 * (own[:, None] * Z - pulls @ self.points.points), np.maximum(2.0 * own, LEAST)
+            return value, 2.0 * (own[:, None] * Z - self.points.combined(pulls)), np.maximum(2.0 * own, LEAST)
         total, size = -pulls.sum(axis=1), np.abs(pulls).sum(axis=1)
         gradient = 4.0 * (total[:, None] * Z + self.points.combined(pulls))
         return value, gradient, np.maximum(4.0 * np.where(total > WEAK * size, total, size), LEAST)
@@ -63,11 +63,13 @@ def descend(targets: Any, descent: Descent, starts: Symbol) -> Symbol:
         trial = inside(Z + shorten[:, None] * direction)
         moved = trial - Z
         new_value, new_gradient, new_curvature = objective(trial)
-        promised = np.minimum(SUFFICIENT * (free * moved).sum(axis=1), 0.0)
-        accepted = moving & (new_value <= value + promised + rounding)
+        promised = SUFFICIENT * (free * moved).sum(axis=1)
         flat = -(free * direction).sum(axis=1) <= 100.0 * rounding
+        falls = new_value <= value + np.minimum(promised, 0.0) + rounding
+        slopes = 0.5 * ((free + new_gradient) * moved).sum(axis=1)
+        accepted = moving & ((flat & (slopes <= promised)) | (~flat & falls))
         halved = shorten * 0.5
-        going = accepted | (moving & ~flat & (halved >= SHORTEST))
+        going = accepted | (moving & (halved >= SHORTEST))
         memory = _remembered(memory, moved, new_gradient - gradient, accepted, moving)
         return (
             np.where(accepted[:, None], trial, Z),

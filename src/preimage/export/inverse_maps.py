@@ -13,7 +13,7 @@ from preimage.exceptions import NotExpressible
 from preimage.export.descent import LEAST, descend
 from preimage.export.feature_space import Subspace
 from preimage.export.kernel_values import PointSet, diagonal
-from preimage.export.program import Symbol, take
+from preimage.export.program import Symbol
 from preimage.preimages.base import dense_rows
 from preimage.preimages.conformal import _ConformalMap
 from preimage.preimages.iterated import Iterated
@@ -55,7 +55,7 @@ class Targets:
     def nearest(self) -> Symbol:
         """The point with the nearest image."""
         own = self.model.kernel.diagonal(self.points.points)
-        return take(self.points.points, (own - 2.0 * self.inner_points).argmin())
+        return self.points.taken((own - 2.0 * self.inner_points).argmin())
 
 
 @singledispatch

@@ -8,19 +8,24 @@ import numpy as np
 
 from preimage._typing import Array
 from preimage.exceptions import NotExpressible
-from preimage.export.program import Symbol
+from preimage.export.program import Symbol, take
 from preimage.kernels import Kernel, Product, Scaled, Sum, knows
 from preimage.preimages.base import dense_rows
+from preimage.scaling import grid, on_grid
 
 SMALLEST = 1e-30  # of the largest square: the distance that stands for 0, so that the gradient of a root is finite
 
 
 class PointSet:
-    """Points that symbols are compared with; their arrays are made once, and shared by what compares with them."""
+    """Points that symbols are compared with.
+
+    A program holds them once, as differences p − o from a point o near their mean: distances need those, and all else
+    follows. Points on a grid, such as pixels and those of ``compress``, have differences that single precision holds.
+    """
 
     def __init__(self, points: Any):
         self.points: Array = np.ascontiguousarray(dense_rows(points))
-        self.origin: Array = self.points.mean(axis=0)
+        self.origin: Array = on_grid(self.points.mean(axis=0), grid(self.points))
         self.centred: Array = self.points - self.origin
         self.squares: Array = np.square(self.centred).sum(axis=1)
 
@@ -34,6 +39,14 @@ class PointSet:
         """‖x − p‖² column by column, for few columns: exact also where it is far smaller than ‖x‖²."""
         differences = (X[:, j : j + 1] - column for j, column in enumerate(self.points.T))
         return sum(difference * difference for difference in differences)  # type: ignore[return-value]
+
+    def inner_products(self, X: Symbol) -> Symbol:
+        """xᵀp = xᵀ(p − o) + xᵀo."""
+        return X @ self.centred.T + (X @ self.origin)[:, None]
+
+    def taken(self, numbers: Symbol) -> Symbol:
+        """The points with these numbers."""
+        return take(self.centred, numbers) + self.origin
 
     def combined(self, weights: Symbol) -> Symbol:
         """Σᵢ wᵢpᵢ for every row of weights."""
@@ -53,7 +66,7 @@ class PointSet:
 
     def arguments(self, kernel: Kernel, X: Symbol) -> Symbol:
         """What a kernel's profile takes: squared distances or inner products."""
-        return self.squared_distances(X) if kernel.argument == "distance" else X @ self.points.T
+        return self.squared_distances(X) if kernel.argument == "distance" else self.inner_products(X)
 
 
 def diagonal(kernel: Kernel, X: Symbol) -> Any:

@@ -127,14 +127,14 @@ class _Graph:
         self.multiplied: set[Symbol] = set()  # what is a part of a matrix product
         self.names: dict[Symbol, str] = dict(outer.names) if outer else {}
         self.constants: dict[str, Any] = outer.constants if outer else {}  # which the body of a loop sees as well
+        self.held: dict[str, str] = {}  # the program's constants, by their names there
         self.used: set[str] = outer.used if outer else set()
 
     def program(self, program: Program) -> None:
         """All steps of a program."""
         self.names[program.input] = str(program.input.setting)
         for symbol, (name, array) in program.constants.items():
-            self.names[symbol] = name
-            self.constant(name, array)
+            self.names[symbol] = self.held.get(name) or self.hold(name, array)
         self.steps(symbol for symbol in program.steps if symbol.operation != "constant")
 
     def steps(self, symbols: Any) -> None:
@@ -166,6 +166,18 @@ class _Graph:
         array = array.astype(self.dtype) if array.dtype.kind == "f" else array
         self.constants[name] = self.onnx.numpy_helper.from_array(np.array(array, order="C"), name)
         return name
+
+    def hold(self, name: str, array: np.ndarray) -> str:
+        """A constant of the program; a matrix of doubles that single precision holds exactly takes half the bytes."""
+        array = np.asarray(array)
+        short = array.astype(np.float32) if self.dtype == np.float64 and array.ndim == 2 else array
+        self.held[name] = name
+        if short is not array and np.array_equal(short, array):
+            self.constants[name] = self.onnx.numpy_helper.from_array(np.array(short, order="C"), name)
+            self.held[name] = self.node("Cast", name, to=self.float_type)
+        else:
+            self.constant(name, array)
+        return self.held[name]
 
     def number(self, value: Any) -> str:
         """A small constant of the translation itself."""

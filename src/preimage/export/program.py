@@ -235,7 +235,7 @@ class Program:
     >>> program.name, program.columns
     ('KernelPCA.transform', 2)
     >>> str(program)
-    'transpose matmul matmul subtract'
+    'transpose matmul matmul column add matmul subtract'
     """
 
     name: str

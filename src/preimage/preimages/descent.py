@@ -2,7 +2,9 @@
 
 The steps are those of L-BFGS, whose initial Hessian is a curvature that the objective itself provides; without a memory
 they are steps along the gradient divided by that curvature, which for kernel expansions is the fixed-point iteration.
-A step is accepted only where the objective falls (Armijo's rule) and halved otherwise.
+A step is accepted only where the objective falls (Armijo's rule) and halved otherwise. Close to a minimum the fall is
+lost in the round-off of the values; there the slopes at both ends tell it, f(z + p) − f(z) ≈ pᵀ(∇f(z) + ∇f(z + p))/2
+(Hager & Zhang 2005), whose round-off shrinks with the step.
 """
 
 from __future__ import annotations
@@ -58,11 +60,13 @@ class Descent:
             return
         trial = self._inside(Z + state.shorten[rows, None] * direction)
         value, new_gradient, curvature = objective(trial, rows)
-        promised = SUFFICIENT * np.einsum("ij,ij->i", gradient, trial - Z)
+        promised = SUFFICIENT * _inner(gradient, trial - Z)
         rounding = 16 * np.finfo(Z.dtype).eps * objective.scale[rows]
-        accepted = np.isfinite(value) & (value <= state.value[rows] + np.minimum(promised, 0) + rounding)
+        flat = -_inner(gradient, direction) <= 100 * rounding  # values do not tell whether the objective falls
+        falls = value <= state.value[rows] + np.minimum(promised, 0) + rounding
+        slopes = _inner(gradient + new_gradient, trial - Z) / 2
+        accepted = np.isfinite(value) & np.where(flat, slopes <= promised, falls)
         state.accept(rows[accepted], trial[accepted], value[accepted], new_gradient[accepted], curvature[accepted])
-        flat = -np.einsum("ij,ij->i", gradient, direction) <= 100 * rounding  # the rest is below round-off
         state.reject(rows[~accepted], flat[~accepted])
 
     def _inside(self, Z: Array) -> Array:
@@ -105,26 +109,26 @@ class _State:
         q, alphas, pairs = gradient.copy(), [], []
         for slot in range(len(self.moves)):
             move, change = self.moves[slot, rows], self.changes[slot, rows]
-            inner = np.einsum("ij,ij->i", move, change)
+            inner = _inner(move, change)
             inverse = np.divide(1, inner, out=np.zeros_like(inner), where=inner > 1e8 * np.finfo(inner.dtype).tiny)
-            alpha = inverse * np.einsum("ij,ij->i", move, q)
+            alpha = inverse * _inner(move, q)
             q -= alpha[:, None] * change
             alphas.append(alpha)
             pairs.append((move, change, inverse))
         q *= scale
         for alpha, (move, change, inverse) in zip(reversed(alphas), reversed(pairs), strict=True):
-            q += (alpha - inverse * np.einsum("ij,ij->i", change, q))[:, None] * move
-        downhill = np.einsum("ij,ij->i", q, gradient) > 0
+            q += (alpha - inverse * _inner(change, q))[:, None] * move
+        downhill = _inner(q, gradient) > 0
         return -np.where(downhill[:, None], q, gradient * scale)
 
     def accept(self, rows: Array, Z: Array, value: Array, gradient: Array, curvature: Array) -> None:
         if not rows.size:
             return
         move, change = Z - self.Z[rows], gradient - self.gradient[rows]
-        bend, length2 = np.einsum("ij,ij->i", move, change), np.einsum("ij,ij->i", move, move)
+        bend, length2 = _inner(move, change), _inner(move, move)
         secant = np.divide(bend, length2, out=np.zeros_like(bend), where=length2 > 0)
         curvature = np.where(np.isnan(curvature), np.where(secant > 0, secant, self.curvature[rows]), curvature)
-        self._remember(rows, move, change, bend > 1e-10 * np.einsum("ij,ij->i", change, change))
+        self._remember(rows, move, change, bend > 1e-10 * _inner(change, change))
         self.Z[rows], self.value[rows], self.gradient[rows] = Z, np.minimum(value, self.value[rows]), gradient
         self.curvature[rows], self.shorten[rows] = _positive(curvature), 1.0
         self.steps[rows] += 1
@@ -146,12 +150,19 @@ class _State:
         self.filled[rows] = 0
         self.shorten[rows] /= 2
         self.steps[rows] += 1
-        self.finish(rows[flat], converged=True)
-        self.finish(rows[~flat & (self.shorten[rows] < SHORTEST)], converged=False)
+        failed = self.shorten[rows] < SHORTEST
+        self.finish(rows[failed & flat], converged=True)  # the rest is below round-off
+        self.finish(rows[failed & ~flat], converged=False)
 
     def finish(self, rows: Array, *, converged: bool) -> None:
         self.active[rows] = False
         self.converged[rows] = converged
+
+
+def _inner(A: Array, B: Array) -> Array:
+    """⟨aᵢ, bᵢ⟩ of the rows."""
+    products: Array = np.einsum("ij,ij->i", A, B)
+    return products
 
 
 def _positive(curvature: Array) -> Array:

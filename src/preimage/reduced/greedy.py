@@ -17,6 +17,7 @@ from preimage.preimages.descent import Descent
 from preimage.preimages.objective import rms_radius
 from preimage.reduced.base import FLOOR, Growth, ReducedSet
 from preimage.reduced.misfit import Misfit
+from preimage.scaling import grid, on_grid
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class Greedy:
             callback=_Stop(self.tol),
         )
         moved = done.x.reshape(m, d)
+        moved = on_grid(moved, grid(moved))  # so that files hold them in half the bytes; the weights are fitted to them
         fitted = misfit.weights(moved)
         reached = misfit.error(moved, fitted)
         return (moved, fitted, reached) if reached < error else (Z, weights, error)

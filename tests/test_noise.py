@@ -11,6 +11,7 @@ from preimage.noise import (
     CustomNoise,
     GaussianNoise,
     Masking,
+    PoissonGaussianNoise,
     PoissonNoise,
     RandomImpulses,
     SaltAndPepper,
@@ -116,6 +117,15 @@ def test_gaussian_noise_is_white():
 def test_clipping_equals_clipping_afterwards(X, seed, sigma):
     free, clipped = GaussianNoise(sigma)(X, seed), GaussianNoise(sigma, clip=(0.2, 0.9))(X, seed)
     np.testing.assert_array_equal(clipped, np.clip(free, 0.2, 0.9))
+
+
+@pytest.mark.parametrize(
+    "law", [GaussianNoise(0.1, [0, 1]), PoissonGaussianNoise(1, 0.1, [0, 1]), SpeckleNoise(1, 0, [0, 1])]
+)
+def test_a_range_may_be_a_list_and_the_law_can_be_hashed(law):
+    assert law in {law}
+    assert law.clip == (0, 1)
+    assert np.ptp(law(np.linspace(0, 3, 500), 0)) == 1
 
 
 @pytest.mark.parametrize("sigma", [0.25, np.float64(0.25), np.float32(0.25)])

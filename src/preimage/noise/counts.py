@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage._typing import Array
-from preimage.noise.law import NoiseLaw, check_setting, is_range, is_real
+from preimage.noise.law import NoiseLaw, check_setting, clipped, is_real, own_clip
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ class PoissonGaussianNoise(NoiseLaw):
     def __post_init__(self) -> None:
         check_setting(is_real(self.a) and 0 < self.a < np.inf, f"a must be > 0 and finite, got {self.a!r}")
         check_setting(is_real(self.b) and 0 <= self.b < np.inf, f"b must be ≥ 0 and finite, got {self.b!r}")
-        check_setting(self.clip is None or is_range(self.clip), f"clip must be None or low < high, got {self.clip!r}")
+        own_clip(self)
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
         """Count, read out, then clip."""
         counted = PoissonNoise(1 / self.a).corrupt(X, rng)
         Y: Array = counted + np.sqrt(self.b) * rng.standard_normal(X.shape)
-        return Y if self.clip is None else np.clip(Y, *self.clip)
+        return clipped(Y, self.clip)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preimage._typing import Array
-from preimage.noise.law import NoiseLaw, check_setting, is_range, is_real
+from preimage.noise.law import NoiseLaw, check_setting, clipped, is_real, own_clip
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,12 @@ class GaussianNoise(NoiseLaw):
         check_setting(
             is_real(self.sigma) and 0 <= self.sigma < np.inf, f"sigma must be ≥ 0 and finite, got {self.sigma!r}"
         )
-        check_setting(self.clip is None or is_range(self.clip), f"clip must be None or low < high, got {self.clip!r}")
-        if self.clip is not None:
-            object.__setattr__(self, "clip", tuple(self.clip))  # lists cannot be hashed
+        own_clip(self)
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
         """Add the noise, then clip."""
         Y = X + float(self.sigma) * rng.standard_normal(X.shape).astype(X.dtype)
-        return Y if self.clip is None else np.clip(Y, *self.clip)
+        return clipped(Y, self.clip)
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,18 @@ def check_probability(p: Any) -> None:
     check_setting(is_real(p) and 0 <= p <= 1, f"p must be a probability in [0, 1], got {p!r}")
 
 
+def own_clip(law: Any) -> None:
+    """Check the range that a law clips to, and keep it as a tuple, since lists cannot be hashed."""
+    check_setting(law.clip is None or is_range(law.clip), f"clip must be None or low < high, got {law.clip!r}")
+    if law.clip is not None:
+        object.__setattr__(law, "clip", tuple(law.clip))
+
+
+def clipped(Y: Array, clip: tuple[float, float] | None) -> Array:
+    """Y within a range, or as it is where there is none."""
+    return Y if clip is None else np.clip(Y, *clip)
+
+
 def is_real(value: Any) -> bool:
     """Whether it is one real number."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

@@ -94,14 +94,14 @@ def multiply_tiles(
 
 
 def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """A stored matrix times a few columns, by blocks of rows: faster than one BLAS call for a tall thin V.
+    """A stored symmetric matrix times a few columns, by blocks: faster than one BLAS call for a tall thin V.
 
-    Computed as (VᵀAᵀ)ᵀ, which BLAS does a little faster.
+    Computed as (VᵀA)ᵀ, which BLAS does faster.
     """
     out = np.empty((*V.shape[1:], matrix.shape[0]), dtype=np.result_type(matrix, V))
 
     def fill(rows: slice) -> None:
-        out[..., rows] = V.T @ matrix[rows].T
+        out[..., rows] = V.T @ matrix[:, rows]
 
     threads.parallel_map(fill, slices(matrix.shape[0], 2 * TILE))
     return out.T

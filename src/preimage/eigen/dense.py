@@ -21,8 +21,8 @@ MANY = 256  # pairs from which residuals are estimated: exact ones would take a 
 class Dense:
     """LAPACK on the dense matrix: exact, O(n³), and only k pairs where that is faster, for at most a quarter of them.
 
-    Few pairs of a large matrix are computed in the operator's own memory, which is restored afterwards, so that there is
-    no second one.
+    Few pairs of a large matrix are computed in the operator's own memory, which is restored afterwards: there is no
+    second one.
 
     See Also
     --------

@@ -104,6 +104,16 @@ class Packed(Symmetric):
     def _matmat(self, V: Array) -> Array:
         return self.matrix.multiply(V.astype(self.dtype, copy=False))
 
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        return self.matrix.diagonal()
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        return self.matrix.columns(which)
+
+    def multiply_columns(self, which: np.ndarray, V: np.ndarray) -> np.ndarray:
+        return self.matrix.multiply_columns(which, V)
+
     def dense(self) -> np.ndarray:
         return self.matrix.dense()
 
@@ -205,10 +215,9 @@ def gram_operator(kernel: Kernel, X: Rows, *, center: bool, storage: str = "auto
 
 
 @np.errstate(over="ignore", invalid="ignore")  # callers check the result
-def square_gram(kernel: Kernel, X: Rows, storage: str = "auto") -> Stored | Tiled:
-    """The Gram matrix of the rows of X, all of it in memory where it takes at most half of the free memory."""
-    fits = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X), square=True) == "memory"
-    return Stored(tiles.gram(kernel, X)) if fits else Tiled(kernel, X)
+def plain_gram(kernel: Kernel, X: Rows, storage: str = "auto") -> Symmetric:
+    """The Gram matrix of the rows of X, not centred; one triangle in memory where it takes at most half of the free."""
+    return _plain_operator(kernel, X, choose_storage(storage, X.shape[0], tiles.value_dtype(X, X)))
 
 
 def _plain_operator(kernel: Kernel, X: Rows, storage: str) -> Symmetric:

@@ -51,11 +51,12 @@ def multiply(kernel: Kernel, X: Rows, Y: Rows, V: np.ndarray) -> np.ndarray:
     """K(X, Y) @ V without storing K."""
     out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
     right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
+    parts = [(columns, right[columns]) for columns in slices(Y.shape[0], side)]  # sparse rows are copied here, once
 
     def fill(rows: slice) -> None:
         left = right.like(X[rows])
-        for columns in slices(Y.shape[0], side):
-            out[rows] += left.values(right[columns]) @ V[columns]
+        for columns, part in parts:
+            out[rows] += left.values(part) @ V[columns]
 
     threads.parallel_map(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
     return out

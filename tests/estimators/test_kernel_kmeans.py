@@ -122,7 +122,7 @@ def random_partition(gram, n, k, seed=0):
     return clustering.Partition(gram, rng.uniform(0.5, 2, n), rng.integers(k, size=n), k)
 
 
-@pytest.mark.parametrize("storage", ["memory", "recompute"])
+@pytest.mark.parametrize("storage", ["memory", "square", "recompute"])
 def test_distances_inertia_and_moves_are_what_they_say(storage):
     X, kernel = rows(60, 3), Gaussian(1.2)
     part = random_partition(plain_gram(kernel, X, storage), 60, 4)

@@ -20,6 +20,9 @@ from preimage.gram.triangle import Triangle
 from preimage.kernels import Kernel
 
 
+SMALL = 5000  # rows up to which a full matrix, of at most 200 MB, is small
+
+
 @dataclass(frozen=True)
 class GramStatistics:
     """The statistics that centre a Gram matrix: row means r, their mean s̄, and its trace.
@@ -216,8 +219,14 @@ def gram_operator(kernel: Kernel, X: Rows, *, center: bool, storage: str = "auto
 
 @np.errstate(over="ignore", invalid="ignore")  # callers check the result
 def plain_gram(kernel: Kernel, X: Rows, storage: str = "auto") -> Symmetric:
-    """The Gram matrix of the rows of X, not centred; one triangle in memory where it takes at most half of the free."""
-    return _plain_operator(kernel, X, choose_storage(storage, X.shape[0], tiles.value_dtype(X, X)))
+    """The Gram matrix of the rows of X, not centred; one triangle in memory where it takes at most half of the free.
+
+    A small matrix is stored in full: its columns are then rows, which are faster to reach.
+    """
+    chosen = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X))
+    if storage == "auto" and chosen == "memory" and X.shape[0] <= SMALL:
+        chosen = "square"
+    return _plain_operator(kernel, X, chosen)
 
 
 def _plain_operator(kernel: Kernel, X: Rows, storage: str) -> Symmetric:

@@ -66,13 +66,14 @@ class Triangle:
 
     def _parts_of(self, which: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Parts of A[:, which]: their rows, the numbers of their columns in ``which``, and their values."""
+        strips = [rows for rows, columns in self.places if rows == columns]
+        found = {part.start: np.flatnonzero((which >= part.start) & (which < part.stop)) for part in strips}
         for (rows, columns), block in self._tiles():
-            chosen = np.flatnonzero((which >= columns.start) & (which < columns.stop))
-            if chosen.size:
-                yield rows, chosen, block[:, which[chosen] - columns.start]
-            chosen = np.flatnonzero((which >= rows.start) & (which < rows.stop))
-            if chosen.size and rows != columns:
-                yield columns, chosen, block[which[chosen] - rows.start].T
+            inside, below = found[columns.start], found[rows.start]
+            if inside.size:
+                yield rows, inside, block.take(which[inside] - columns.start, axis=1)
+            if below.size and rows != columns:
+                yield columns, below, block[which[below] - rows.start].T
 
     def _tiles(self) -> Iterator[tuple[tiles.Place, np.ndarray]]:
         return zip(self.places, self.blocks, strict=True)

@@ -19,7 +19,6 @@ from preimage.gram.memory import free_memory
 from preimage.gram.triangle import Triangle
 from preimage.kernels import Kernel
 
-
 SMALL = 5000  # rows up to which a full matrix, of at most 200 MB, is small
 
 

@@ -103,10 +103,10 @@ def as_eigenpairs(
     Residuals are computed where the solver does not give them.
     """
     residuals = _residuals(operator, values, vectors) if residuals is None else residuals
-    ascending = bool(np.all(values[1:] >= values[:-1]))  # as LAPACK returns them: then no vector is copied
+    ascending = bool(np.all(values[1:] >= values[:-1]))  # as LAPACK returns them: then vectors are copied but once
     order = slice(None, None, -1) if ascending else np.argsort(values)[::-1]
     values, vectors, residuals = values[order].copy(), vectors[:, order], residuals[order].copy()
-    vectors *= column_signs(vectors)
+    vectors = vectors * column_signs(vectors)
     scale = max(float(np.abs(values).max(initial=0)), np.finfo(float).tiny)
     converged = len(values) >= (wanted or 0) and bool(np.all(residuals <= bound))
     if not converged:

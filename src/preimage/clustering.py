@@ -19,12 +19,12 @@ import numpy as np
 
 from preimage import progress
 from preimage.exceptions import ConvergenceWarning, warn
-from preimage.gram.operators import FeatureGram, Stored, Tiled
+from preimage.gram.operators import FeatureGram, Packed, Stored, Tiled
 
 OVERFLOW_IS_CHECKED = np.errstate(over="ignore", invalid="ignore")  # in the sums of every partition
 
 
-Gram = Stored | Tiled | FeatureGram  # has a diagonal, columns, and products with some of them
+Gram = Packed | Stored | Tiled | FeatureGram  # has a diagonal, columns, and products with some of them
 
 
 class Partition:

@@ -146,6 +146,7 @@ def test_an_operator_known_by_its_products_alone():
 
 def test_products_of_a_stored_matrix():
     A, V = rows(1500, 1500), rows(1500, 3)
+    A += A.T
     np.testing.assert_allclose(tiles.multiply_stored(A, V), A @ V, atol=1e-11)
     np.testing.assert_allclose(tiles.multiply_stored(A, V[:, 0]), A @ V[:, 0], atol=1e-11)
 

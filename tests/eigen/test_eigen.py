@@ -16,7 +16,7 @@ from preimage.eigen import (
     storage_for,
 )
 from preimage.eigen.base import sketched_residuals
-from preimage.eigen.certified import _is_complete as is_complete
+from preimage.eigen.certified import is_complete
 from preimage.eigen.mixed import Mixed
 from preimage.exceptions import ConvergenceWarning
 from preimage.gram import operators

@@ -14,7 +14,7 @@ from helpers import rows, sparse_rows
 from preimage import Expansion, KernelKMeans, clustering
 from preimage.exceptions import ConvergenceWarning
 from preimage.features import Nystrom, RandomFourier
-from preimage.gram.operators import square_gram
+from preimage.gram.operators import plain_gram
 from preimage.kernels import Gaussian, Linear, Polynomial, Sigmoid
 from preimage.preimages import Learned, Nearest
 
@@ -122,10 +122,10 @@ def random_partition(gram, n, k, seed=0):
     return clustering.Partition(gram, rng.uniform(0.5, 2, n), rng.integers(k, size=n), k)
 
 
-@pytest.mark.parametrize("storage", ["memory", "recompute"])
+@pytest.mark.parametrize("storage", ["memory", "square", "recompute"])
 def test_distances_inertia_and_moves_are_what_they_say(storage):
     X, kernel = rows(60, 3), Gaussian(1.2)
-    part = random_partition(square_gram(kernel, X, storage), 60, 4)
+    part = random_partition(plain_gram(kernel, X, storage), 60, 4)
     w, labels = part.weights, part.labels
     H = np.eye(4)[labels] * w[:, None]
     centroids = Expansion(kernel, X, (H / H.sum(axis=0)).T)
@@ -143,7 +143,7 @@ def test_distances_inertia_and_moves_are_what_they_say(storage):
 
 def test_no_single_move_gains_at_the_end():
     X = rows(120, 2)
-    gram = square_gram(Gaussian(0.7), X)
+    gram = plain_gram(Gaussian(0.7), X)
     found = clustering.cluster(gram, np.ones(120), 5, [lambda: np.arange(120) % 5])
     assert found.partition.best_move()[2] >= -1e-10
     np.testing.assert_array_equal(found.partition.distances2().argmin(axis=1), found.partition.labels)

@@ -256,6 +256,7 @@ def test_row_blocks_are_as_long_as_the_budget_allows():
 @pytest.mark.parametrize("columns", [(), (3,)])
 def test_a_stored_matrix_multiplies_as_it_would_by_itself(n, columns, thread_count):
     matrix, V = rows(n, n), np.random.default_rng(1).standard_normal((n, *columns))
+    matrix += matrix.T
     np.testing.assert_allclose(tiles.multiply_stored(matrix, V), matrix @ V, rtol=1e-10, atol=1e-11)
 
 

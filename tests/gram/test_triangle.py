@@ -63,3 +63,15 @@ def test_tiles_are_as_small_as_a_small_budget_wants():
         packed = triangle.packed_gram(Gaussian(2.0), X)
     assert max(block.size for block in packed.blocks) < 200**2
     np.testing.assert_allclose(packed.dense(), Gaussian(2.0)(X, X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_columns_and_products_with_some_of_them_are_those_of_the_matrix(n):
+    A, packed = symmetric(n), triangle_of(symmetric(n))
+    which = np.random.default_rng(2).permutation(n)[: max(1, n // 3)]
+    V = rows(len(which), 3, seed=1)
+    np.testing.assert_array_equal(packed.diagonal(), A.diagonal())
+    np.testing.assert_array_equal(packed.columns(which), A[:, which])
+    np.testing.assert_allclose(packed.multiply_columns(which, V), A[:, which] @ V, atol=1e-10)
+    np.testing.assert_allclose(packed.multiply_columns(which, V[:, 0]), A[:, which] @ V[:, 0], atol=1e-10)
+    np.testing.assert_array_equal(packed.multiply_columns(which[:0], V[:0]), np.zeros((n, 3)))

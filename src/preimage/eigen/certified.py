@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import blas, lapack, norm
-from scipy.sparse.linalg import ArpackError, eigsh
+import scipy.linalg.lapack
+from scipy.linalg import blas
 
 from preimage._typing import Array, Generator
+from preimage.eigen import lapack
 from preimage.eigen.base import Eigenpairs, as_eigenpairs
 from preimage.eigen.dense import Dense
 from preimage.gram import tiles
-from preimage.gram.operators import Stored, Symmetric
+from preimage.gram.operators import CentredStored, Stored, Symmetric
 
-RESTARTS = 30  # more would take as long as LAPACK
-ORDINARY = 1e-3, 1e3  # sizes of a matrix that ARPACK takes as it is; values far below 1 it takes for 0
+FIRST, LAST = (2, 8), (6, 60)  # steps a·k + b: after which pairs are looked at, and after which LAPACK is as fast
+CHOLESKY = 12  # n/12 steps take as long as centring the matrix and a Cholesky factorisation
 
 
 @dataclass(frozen=True)
 class CertifiedLanczos:
-    """ARPACK on a dense matrix, and LAPACK where pairs may be missing.
+    """Lanczos on a dense matrix, and LAPACK where pairs may be missing.
 
-    Lanczos from one vector may miss copies of an eigenvalue. With the pairs Λ and U found, no other eigenvalue exceeds
-    σ exactly where σI − A + UΛUᵀ is positive definite. Cholesky's factorisation tells, in n³/3 operations; LAPACK's
-    eigenvalues take four times as many, half of them slow.
+    Lanczos from one vector may miss copies of an eigenvalue. So the pairs are returned with a proof that no other
+    eigenvalue exceeds them. In a basis [Q, Q⊥] that starts with that of the Krylov space, A has the blocks T = QᵀAQ,
+    C = Q⊥ᵀAQ⊥ and, between the two, a single entry β. Where no eigenvalue of C exceeds c < σ, A has at most as many
+    eigenvalues above σ as T + β²/(σ − c) eeᵀ, with e the last unit vector (Haynsworth 1968). Such a c follows from the
+    mean of C's eigenvalues and of their squares (Wolkowicz & Styan 1980), which are what T leaves of the trace of A
+    and of its sum of squares.
+
+    Where that bound is too large, Cholesky's factorisation tells whether σI − A + UΛUᵀ is positive definite, in n³/3
+    operations; LAPACK's eigenvalues take four times as many, half of them slow.
 
     See Also
     --------
@@ -47,31 +55,155 @@ class CertifiedLanczos:
     storage: ClassVar[str] = "square"
 
     def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
+        space = _Krylov.with_pairs(operator, k)
+        if space is not None and space.proves():
+            return as_eigenpairs(operator, *space.pairs(), bound=np.inf, steps=space.size)
         matrix = operator.dense()
-        pairs = _lanczos(matrix, k) if 2 * k < len(matrix) else None
-        if pairs is None or not _is_complete(matrix, *pairs):
+        if space is None or not is_complete(matrix, *space.pairs()):
             return Dense().solve(Stored(matrix), k, rng)
-        return as_eigenpairs(matrix, *pairs, bound=np.inf, steps=1)
+        return as_eigenpairs(matrix, *space.pairs(), bound=np.inf, steps=space.size)
 
 
-def _lanczos(matrix: Array, k: int) -> tuple[Array, Array] | None:
-    """The k leading pairs that Lanczos finds from the same random start every time; None where it is slow."""
-    start = np.random.default_rng(0).standard_normal(len(matrix)).astype(matrix.dtype)
-    scale = float(norm(matrix @ start) / norm(start))
-    if not 0 < scale < np.inf:
-        return None
-    if ORDINARY[0] < scale < ORDINARY[1]:
-        scale = 1.0
-    try:
-        scaled = matrix if scale == 1 else matrix / matrix.dtype.type(scale)
-        values, vectors = eigsh(scaled, k, which="LA", v0=start, maxiter=RESTARTS)
-    except ArpackError:
-        return None
-    return scale * values, vectors
+class _Krylov:
+    """An orthonormal basis Q (as rows) of [b, Ab, A²b, …] and the tridiagonal T = QᵀAQ: AQ = QT + βqeᵀ.
+
+    A is the matrix, or HAH where ``center`` is set, without a centred copy.
+    """
+
+    def __init__(self, matrix: Array, room: int, *, center: bool) -> None:
+        self.matrix, self.center, self.size = matrix, center, 0
+        self.eps, n = float(np.finfo(matrix.dtype).eps), len(matrix)
+        self.basis = np.empty((room + 1, n), dtype=matrix.dtype)
+        self.alphas, self.betas = np.zeros(room), np.zeros(room)
+        self.basis[0] = _start(n, center)
+        self.multiply = blas.dsymv if matrix.dtype == np.float64 else blas.ssymv
+        self.trace, self.squares = float(matrix.trace(dtype=float)), _squares(matrix)
+        self.floor = 10 * self.eps * np.sqrt(self.squares)  # a β below it is round-off
+        self.noise = n * self.eps * self.squares  # round-off of the sum of squares
+        if center:  # what H takes from both
+            means = self.multiply(1, matrix.T, np.full(n, 1 / n, matrix.dtype)).astype(float)
+            self.trace -= float(means.sum())
+            self.squares += float(means.sum() ** 2 - 2 * n * (means @ means))
+
+    @classmethod
+    def with_pairs(cls, operator: Symmetric, k: int) -> _Krylov | None:
+        """A space that holds the k leading eigenvectors but for round-off; None where that takes too long."""
+        n, plain = operator.shape[0], operator.operator if isinstance(operator, CentredStored) else None
+        center = plain is not None and plain.dtype == np.float64  # single precision would lose digits
+        matrix = plain.matrix if plain is not None and center else operator.dense()
+        room = min(n - 1, LAST[0] * k + LAST[1] + n // CHOLESKY)
+        space, limits = cls(matrix, room, center=center), np.finfo(matrix.dtype)
+        if k > room or not limits.tiny / limits.eps**2 < space.squares < np.inf:
+            return None
+        return space if space._finds(k, min(LAST[0] * k + LAST[1], room)) else None
+
+    def _finds(self, k: int, most: int) -> bool:
+        """Whether the residuals of the k leading pairs become round-off in so many steps."""
+        error, steps = 1.0, FIRST[0] * k + FIRST[1]
+        while self.size < most and not self.is_invariant:
+            before, size = error, self.size
+            self.grow(steps)
+            error = self._error(k)
+            if error <= 1:
+                return True
+            rate = np.log(before / error) / (self.size - size) if size else 0.0  # of convergence
+            steps = int(np.clip(np.log(error) / max(rate, 0.5), 2, max(4, self.size // 4)))
+        return False
+
+    def grow(self, steps: int) -> None:
+        """So many products with A, or fewer where the space is invariant or there is no room."""
+        for _ in range(min(steps, len(self.alphas) - self.size)):
+            if self.is_invariant:
+                return
+            self._step()
+
+    def _step(self) -> None:
+        m, basis = self.size, self.basis[: self.size + 1]
+        image = self.multiply(1, self.matrix.T, basis[m])
+        if self.center:
+            image -= image.mean()
+        coupling = basis[-2:] @ image
+        self.alphas[m] = coupling[-1]
+        image -= coupling @ basis[-2:]
+        image -= (basis @ image) @ basis  # what rounding left of all the others
+        beta = float(np.sqrt(image @ image))
+        self.betas[m] = beta = beta if beta > self.floor else 0.0
+        np.multiply(image, 1 / beta if beta else 0, out=self.basis[m + 1])
+        self.size = m + 1
+
+    @property
+    def is_invariant(self) -> bool:
+        """Whether A maps the space to itself."""
+        return self.size > 0 and self.betas[self.size - 1] == 0
+
+    @property
+    def T(self) -> tuple[Array, Array]:
+        """The diagonal of T and the entries beside it."""
+        return self.alphas[: self.size], self.betas[: self.size - 1]
+
+    def _error(self, k: int) -> float:
+        """The largest residual β|s| of the k leading pairs in units of round-off, s the last weight of a vector."""
+        if self.size < k:
+            return np.inf
+        self.values, self.weights = lapack.tridiagonal(*self.T, k)
+        residuals = self.betas[self.size - 1] * np.abs(self.weights[-1])
+        return float(residuals.max() / (self.eps * self.values[-1])) if self.values[0] > 0 else np.inf
+
+    def pairs(self) -> lapack.Pairs:
+        """The leading eigenvalues that were found, ascending, and their vectors."""
+        vectors: Array = self.weights.astype(self.basis.dtype).T @ self.basis[: len(self.weights)]
+        return self.values.astype(self.basis.dtype), vectors.T
+
+    def proves(self) -> bool:
+        """Whether no other eigenvalue exceeds the least of those found; the space may grow for it."""
+        most, values = self.size + len(self.matrix) // CHOLESKY, self.values
+        level = float(values[0]) + len(self.matrix) * self.eps * float(values[-1])
+        while True:
+            mean, spread = self._rest()
+            missing = spread - (level - mean) ** 2
+            if level > mean and missing < 0:
+                return self._count_above(level, mean + np.sqrt(spread)) <= int(np.sum(values > level))
+            recent = slice(max(self.size - 5, 0), self.size)
+            alphas, betas = self.alphas[recent], self.betas[recent]
+            gain = float(np.mean(alphas**2 + 2 * betas**2 - 2 * mean * alphas))  # per step; it falls
+            if self.is_invariant or not 2 * missing < gain * (most - self.size):
+                return False
+            self.grow(int(missing / gain) + 2)
+
+    def _rest(self) -> tuple[float, float]:
+        """The mean μ of the eigenvalues of C, and s² with λ ≤ μ + s for the largest of them."""
+        diagonal, beside, n_others = self.alphas[: self.size], self.betas[: self.size], len(self.matrix) - self.size
+        squares = self.squares - float(diagonal @ diagonal) - 2 * float(beside @ beside)
+        squares = max(squares, 0.0) + self.noise
+        mean = (self.trace - float(diagonal.sum())) / n_others
+        return mean, max((n_others - 1) * (squares / n_others - mean**2), 0.0)
+
+    def _count_above(self, level: float, rest: float) -> int:
+        """At most so many eigenvalues of A exceed the level σ, where none of C does: those of T + β²/(σ − c) eeᵀ."""
+        diagonal, beside = self.T
+        raised = diagonal.copy()
+        raised[-1] += self.betas[self.size - 1] ** 2 / (level - rest)
+        return int(np.sum(scipy.linalg.eigvalsh_tridiagonal(raised, beside, check_finite=False) > level))
 
 
-def _is_complete(matrix: Array, values: Array, vectors: Array) -> bool:
-    """Whether no other eigenvalue exceeds the smallest of these by more than round-off.
+def _squares(matrix: Array) -> float:
+    """The sum of squares, in double precision."""
+    if matrix.dtype == np.float64:
+        return float(np.vdot(matrix, matrix))
+    return float(np.einsum("ij,ij->", matrix, matrix, dtype=float))
+
+
+@lru_cache(maxsize=4)
+def _start(n: int, center: bool) -> Array:
+    """A random unit vector, the same one every time; orthogonal to 1 where the matrix is centred."""
+    vector: Array = np.random.default_rng(0).standard_normal(n)
+    vector -= center * vector.mean()
+    vector /= np.sqrt(vector @ vector)
+    return vector
+
+
+def is_complete(matrix: Array, values: Array, vectors: Array) -> bool:
+    """Whether no other eigenvalue exceeds the smallest of these by more than round-off, by Cholesky's factorisation.
 
     UΛUᵀ − A is written over one triangle of the matrix, restored afterwards: a second matrix takes long to allocate.
     LAPACK's lower triangle, which it factorises faster, is our upper one.
@@ -80,7 +212,7 @@ def _is_complete(matrix: Array, values: Array, vectors: Array) -> bool:
     if values.min() <= 0:
         return False
     double = matrix.dtype == np.float64
-    multiply, factor = (blas.dsyrk, lapack.dpotrf) if double else (blas.ssyrk, lapack.spotrf)
+    multiply, factor = (blas.dsyrk, scipy.linalg.lapack.dpotrf) if double else (blas.ssyrk, scipy.linalg.lapack.spotrf)
     rest = multiply(1, vectors * np.sqrt(values), beta=-1, c=matrix.T, lower=True, overwrite_c=True)
     np.fill_diagonal(rest, rest.diagonal() + values.min() + n * np.finfo(matrix.dtype).eps * largest)
     complete = factor(rest, lower=True, overwrite_a=True, clean=False)[1] == 0

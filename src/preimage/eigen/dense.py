@@ -13,6 +13,7 @@ from preimage.eigen.base import Eigenpairs, as_eigenpairs, sketched_residuals
 from preimage.gram import tiles
 from preimage.gram.operators import Symmetric
 
+SMALL = 500  # rows up to which LAPACK's own copy of a matrix takes less time than restoring it
 MANY = 256  # pairs from which residuals are estimated: exact ones would take a quarter of the time
 
 
@@ -20,7 +21,8 @@ MANY = 256  # pairs from which residuals are estimated: exact ones would take a 
 class Dense:
     """LAPACK on the dense matrix: exact, O(n³), and only k pairs where that is faster, for at most a quarter of them.
 
-    Few pairs are computed in the operator's own matrix, which is restored afterwards, so that there is no second one.
+    Few pairs of a large matrix are computed in the operator's own memory, which is restored afterwards: there is no
+    second one.
 
     See Also
     --------
@@ -47,6 +49,8 @@ class Dense:
 
 def _few(matrix: Array, k: int) -> lapack.Pairs | None:
     """The k leading pairs; None where LAPACK has failed."""
+    if len(matrix) <= SMALL:
+        return lapack.subset(matrix, k)
     diagonal = matrix.diagonal().copy()
     # The transpose of a C-ordered matrix is what LAPACK reads without copying. "U" of it is our lower triangle.
     pairs = lapack.subset(matrix.T, k, lower=False, overwrite=True)

@@ -33,6 +33,17 @@ def subset(matrix: Array, k: int, *, lower: bool = True, overwrite: bool = False
     return (values, vectors) if len(values) == k and _is_orthonormal(vectors) else None
 
 
+def tridiagonal(diagonal: Array, beside: Array, k: int) -> Pairs:
+    """The k leading pairs of a tridiagonal matrix, ascending, from its diagonal and the entries beside it."""
+    n = len(diagonal)
+    values, vectors = scipy.linalg.eigh_tridiagonal(
+        diagonal, beside, select="i", select_range=(n - k, n - 1), lapack_driver="stemr", check_finite=False
+    )
+    if len(values) == k and _is_orthonormal(vectors):
+        return values, vectors
+    return divide_and_conquer(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1), k)
+
+
 def divide_and_conquer(matrix: Array, k: int | None = None) -> Pairs:
     """The k leading pairs, or all, from the whole decomposition."""
     values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)

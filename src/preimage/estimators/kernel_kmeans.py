@@ -14,7 +14,7 @@ from preimage._typing import RowsLike
 from preimage.estimators import conventions
 from preimage.expansion import Expansion
 from preimage.gram import threads, tiles
-from preimage.gram.operators import FeatureGram, square_gram
+from preimage.gram.operators import FeatureGram, plain_gram
 from preimage.io import chunks
 from preimage.io.models import Persistent
 from preimage.kernels import Kernel, Precomputed, scales
@@ -180,7 +180,7 @@ class KernelKMeans(
         if isinstance(kernel, Precomputed):
             kernel, points = Precomputed(X), kept[:, None]
         features_map = self._feature_map(kernel, points, rng)
-        gram = square_gram(kernel, points) if features_map is None else _feature_gram(features_map, points)
+        gram = plain_gram(kernel, points) if features_map is None else _feature_gram(features_map, points)
         if self.n_clusters > 1 and clustering.is_single_point(gram):
             raise ValueError(
                 f"all rows are equal for this kernel, so that there are no {self.n_clusters} clusters among them: "

@@ -19,6 +19,8 @@ from preimage.gram.memory import free_memory
 from preimage.gram.triangle import Triangle
 from preimage.kernels import Kernel
 
+SMALL = 5000  # rows up to which a full matrix, of at most 200 MB, is small
+
 
 @dataclass(frozen=True)
 class GramStatistics:
@@ -103,6 +105,16 @@ class Packed(Symmetric):
 
     def _matmat(self, V: Array) -> Array:
         return self.matrix.multiply(V.astype(self.dtype, copy=False))
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        return self.matrix.diagonal()
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        return self.matrix.columns(which)
+
+    def multiply_columns(self, which: np.ndarray, V: np.ndarray) -> np.ndarray:
+        return self.matrix.multiply_columns(which, V)
 
     def dense(self) -> np.ndarray:
         return self.matrix.dense()
@@ -205,10 +217,15 @@ def gram_operator(kernel: Kernel, X: Rows, *, center: bool, storage: str = "auto
 
 
 @np.errstate(over="ignore", invalid="ignore")  # callers check the result
-def square_gram(kernel: Kernel, X: Rows, storage: str = "auto") -> Stored | Tiled:
-    """The Gram matrix of the rows of X, all of it in memory where it takes at most half of the free memory."""
-    fits = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X), square=True) == "memory"
-    return Stored(tiles.gram(kernel, X)) if fits else Tiled(kernel, X)
+def plain_gram(kernel: Kernel, X: Rows, storage: str = "auto") -> Symmetric:
+    """The Gram matrix of the rows of X, not centred; one triangle in memory where it takes at most half of the free.
+
+    A small matrix is stored in full: its columns are then rows, which are faster to reach.
+    """
+    chosen = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X))
+    if storage == "auto" and chosen == "memory" and X.shape[0] <= SMALL:
+        chosen = "square"
+    return _plain_operator(kernel, X, chosen)
 
 
 def _plain_operator(kernel: Kernel, X: Rows, storage: str) -> Symmetric:

@@ -51,11 +51,12 @@ def multiply(kernel: Kernel, X: Rows, Y: Rows, V: np.ndarray) -> np.ndarray:
     """K(X, Y) @ V without storing K."""
     out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
     right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
+    parts = [(columns, right[columns]) for columns in slices(Y.shape[0], side)]  # sparse rows are copied here, once
 
     def fill(rows: slice) -> None:
         left = right.like(X[rows])
-        for columns in slices(Y.shape[0], side):
-            out[rows] += left.values(right[columns]) @ V[columns]
+        for columns, part in parts:
+            out[rows] += left.values(part) @ V[columns]
 
     threads.parallel_map(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
     return out
@@ -94,14 +95,14 @@ def multiply_tiles(
 
 
 def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """A stored matrix times a few columns, by blocks of rows: faster than one BLAS call for a tall thin V.
+    """A stored symmetric matrix times a few columns, by blocks: faster than one BLAS call for a tall thin V.
 
-    Computed as (VᵀAᵀ)ᵀ, which BLAS does a little faster.
+    Computed as (VᵀA)ᵀ, which BLAS does faster.
     """
     out = np.empty((*V.shape[1:], matrix.shape[0]), dtype=np.result_type(matrix, V))
 
     def fill(rows: slice) -> None:
-        out[..., rows] = V.T @ matrix[rows].T
+        out[..., rows] = V.T @ matrix[:, rows]
 
     threads.parallel_map(fill, slices(matrix.shape[0], 2 * TILE))
     return out.T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,10 +45,43 @@ class Triangle:
         n_shares = 1 if self.n * V.size < QUICK else None
         return tiles.multiply_tiles(self.places, self.blocks.__getitem__, V, self.dtype, n_shares)
 
+    def diagonal(self) -> np.ndarray:
+        """Its diagonal, in double precision."""
+        own = [block.diagonal() for (rows, columns), block in self._tiles() if rows == columns]
+        return np.concatenate(own).astype(float)
+
+    def columns(self, which: np.ndarray) -> np.ndarray:
+        """A[:, which]."""
+        out = np.empty((self.n, len(which)), dtype=self.dtype)
+        for rows, chosen, values in self._parts_of(which):
+            out[rows, chosen] = values
+        return out
+
+    def multiply_columns(self, which: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """A[:, which] V."""
+        out = np.zeros((self.n, *V.shape[1:]), dtype=np.result_type(self.dtype, V))
+        for rows, chosen, values in self._parts_of(which):
+            out[rows] += values @ V[chosen]
+        return out
+
+    def _parts_of(self, which: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Parts of A[:, which]: their rows, the numbers of their columns in ``which``, and their values."""
+        strips = [rows for rows, columns in self.places if rows == columns]
+        found = {part.start: np.flatnonzero((which >= part.start) & (which < part.stop)) for part in strips}
+        for (rows, columns), block in self._tiles():
+            inside, below = found[columns.start], found[rows.start]
+            if inside.size:
+                yield rows, inside, block.take(which[inside] - columns.start, axis=1)
+            if below.size and rows != columns:
+                yield columns, below, block[which[below] - rows.start].T
+
+    def _tiles(self) -> Iterator[tuple[tiles.Place, np.ndarray]]:
+        return zip(self.places, self.blocks, strict=True)
+
     def dense(self) -> np.ndarray:
         """The matrix itself."""
         out = np.empty((self.n, self.n), dtype=self.dtype)
-        for place, block in zip(self.places, self.blocks, strict=True):
+        for place, block in self._tiles():
             out[place] = block
         tiles.mirror(out)
         return out

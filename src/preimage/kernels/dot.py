@@ -145,7 +145,8 @@ class Sigmoid(_Affine):
         return False
 
     def profile(self, t: Array) -> Array:
-        return np.tanh(self._affine(t))
+        values = self._affine(t)
+        return np.tanh(values, out=values) if isinstance(values, np.ndarray) else np.tanh(values)
 
     def derivative(self, t: Array) -> Array:
         return self._gamma * (1 - np.tanh(self._affine(t)) ** 2)

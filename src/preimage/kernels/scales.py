@@ -126,9 +126,10 @@ def warn_if_too_short(kernel: Kernel, X: Rows) -> None:
         return
     chosen = np.arange(FEW) * (X.shape[0] - 1) // (FEW - 1)
     with np.errstate(over="ignore", invalid="ignore"):
-        if _share_alone(kernel, squared_norms(X[chosen] - X[np.roll(chosen, 1)])) <= MOST_ALONE:
+        some = X[chosen]
+        if _share_alone(kernel, squared_norms(some - some[np.arange(-1, FEW - 1)])) <= MOST_ALONE:
             return
-        distances = squared_distances(X[chosen], X)
+        distances = squared_distances(some, X)
     middle = float(np.sqrt(np.median(distances) / 2))
     distances[np.arange(FEW), chosen] = np.inf
     alone = _share_alone(kernel, distances.min(axis=1))

@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage._typing import Array, Generator
 from preimage.expansion import FeatureVectors
+from preimage.kernels import Kernel, knows
 from preimage.preimages.base import (
     PreimageMethod,
     Preimages,
@@ -70,16 +71,42 @@ class _ConvexMap:
     points: Array
 
     def __call__(self, targets: FeatureVectors, starts: Array | None = None) -> Preimages:
-        row_bytes = (4 * len(self.points) + 3 * self.method.n_neighbors**2) * self.points.itemsize
+        k, d = self.method.n_neighbors, self.points.shape[1]
+        row_bytes = (4 * len(self.points) + 5 * k**2 + 2 * k * d) * self.points.itemsize
         points, converged, steps = map_targets(self._solve, targets, row_bytes)
         return Preimages(points, converged, steps, targets)
 
     def _solve(self, targets: FeatureVectors, rows: slice) -> tuple[Array, Array, Array]:
         chosen = nearest(targets, self.method.n_neighbors)
-        grams = np.stack([targets.kernel(self.points[row], self.points[row]) for row in chosen])
+        neighbours = self.points[chosen]
+        grams = grams_of(targets.kernel, neighbours)
         products = np.take_along_axis(targets.inner_points(), chosen, axis=1)
         weights, converged, steps = minimise_on_simplex(grams, products, self.method.tol, self.method.max_iter)
-        return np.einsum("mk,mkd->md", weights.astype(grams.dtype), self.points[chosen]), converged, steps
+        return np.einsum("mk,mkd->md", weights.astype(grams.dtype), neighbours), converged, steps
+
+
+def grams_of(kernel: Kernel, neighbours: Array) -> Array:
+    """k(xᵢ, xⱼ) among the k neighbours of every target, from an array of shape (m, k, d): all at once, by a profile.
+
+    A kernel that is no function of distance or inner product is called for every target.
+    """
+    if not knows(kernel, "profile") or kernel.argument not in ("distance", "inner"):
+        return np.stack([kernel(some, some) for some in neighbours])
+    if kernel.argument == "inner":
+        return kernel.profile(neighbours @ neighbours.transpose(0, 2, 1))
+    return kernel.profile(_distances2(neighbours))
+
+
+def _distances2(neighbours: Array) -> Array:
+    """‖xᵢ − xⱼ‖² by inner products, and from the differences where these cancel (:mod:`preimage.kernels.geometry`)."""
+    centred = neighbours - neighbours.mean(axis=1, keepdims=True)
+    products = centred @ centred.transpose(0, 2, 1)
+    norms2 = np.einsum("mii->mi", products)
+    sums: Array = norms2[:, :, None] + norms2[:, None, :]
+    distances2: Array = sums - 2 * products
+    m, i, j = np.nonzero(~(distances2 > np.finfo(sums.dtype).eps ** (1 / 3) * sums))
+    distances2[m, i, j] = np.square(neighbours[m, i] - neighbours[m, j]).sum(axis=1)
+    return distances2
 
 
 def minimise_on_simplex(grams: Array, products: Array, tol: float, max_iter: int) -> tuple[Array, Array, Array]:

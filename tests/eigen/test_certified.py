@@ -1,0 +1,96 @@
+"""The Krylov space of CertifiedLanczos, and its proof that no eigenvalue is missing."""
+
+import numpy as np
+import pytest
+
+from helpers import prescribed, rotation
+from preimage.eigen import CertifiedLanczos, Dense, certified
+from preimage.gram.operators import Centred, CentredStored, Stored
+
+N = 240
+DECAYING = 1 / np.arange(1.0, N + 1) ** 2
+
+
+def space_of(operator, k):
+    return certified._Krylov.with_pairs(operator, k)
+
+
+def complement(space):
+    """C = Q⊥ᵀAQ⊥ of a space in a matrix that is not centred."""
+    Q = space.basis[: space.size].T
+    others = np.linalg.qr(Q, mode="complete")[0][:, space.size :]
+    return others.T @ space.matrix @ others
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_space_is_orthonormal_and_its_products_are_tridiagonal(dtype):
+    matrix = prescribed(DECAYING, dtype=dtype)
+    space = space_of(Stored(matrix), 6)
+    Q, tolerance = space.basis[: space.size].astype(float).T, 50 * np.finfo(dtype).eps
+    np.testing.assert_allclose(Q.T @ Q, np.eye(space.size), atol=tolerance)
+    diagonal, beside = space.T
+    expected = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    np.testing.assert_allclose(Q.T @ matrix @ Q, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("values", [DECAYING, np.exp(-np.arange(N) / 9), np.linspace(1, 0, N) ** 6 - 0.01])
+def test_no_eigenvalue_outside_the_space_exceeds_the_bound(values):
+    space = space_of(Stored(prescribed(values)), 3)
+    mean, spread = space._rest()
+    outside = np.linalg.eigvalsh(complement(space))
+    assert mean == pytest.approx(outside.mean(), abs=1e-14)
+    assert outside[-1] <= mean + np.sqrt(spread)
+
+
+def test_the_count_bounds_the_eigenvalues_above_a_level_also_in_a_small_space():
+    values = np.concatenate([[9, 7, 5, 3.0], np.full(N - 4, 0.01)])
+    operator = Stored(prescribed(values))
+    space = certified._Krylov(operator.matrix, 3, center=False)
+    space.grow(3)  # it cannot hold four eigenvectors
+    largest = np.linalg.eigvalsh(complement(space))[-1]
+    for level in (largest + 0.1, largest + 1, 6.0, 8.0):
+        if level > largest:
+            assert space._count_above(level, largest) >= np.sum(values > level)
+
+
+def test_few_steps_prove_a_decaying_spectrum_without_cholesky(monkeypatch):
+    monkeypatch.setattr(certified, "is_complete", lambda *_: pytest.fail("Cholesky was called"))
+    monkeypatch.setattr(certified, "Dense", lambda: pytest.fail("LAPACK was called"))
+    pairs = CertifiedLanczos().solve(Stored(prescribed(DECAYING)), 6, np.random.default_rng(0))
+    np.testing.assert_allclose(pairs.values, DECAYING[:6], atol=1e-14)
+
+
+@pytest.mark.parametrize("values", [[9, 9, 5, 3], [9, 5, 5, 3], [9, 9, 9, 9, 5]])
+def test_a_space_that_misses_a_copy_proves_nothing_and_the_copy_is_found(values):
+    spectrum = np.concatenate([values, 0.1 * DECAYING[: N - len(values)]])
+    diagonal = np.diag(spectrum)  # without rounding, a Krylov space holds one copy
+    space = space_of(Stored(diagonal.copy()), 3)
+    if space is not None and not np.allclose(space.values[::-1], spectrum[:3]):
+        assert not space.proves()
+    pairs = CertifiedLanczos().solve(Stored(diagonal), 3, np.random.default_rng(0))
+    np.testing.assert_allclose(pairs.values, spectrum[:3], rtol=1e-13)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e3])
+def test_a_centred_space_needs_no_centred_matrix(offset):
+    matrix = prescribed(DECAYING) + offset
+    operator = CentredStored(Stored(matrix.copy()))
+    space, exact = space_of(operator, 4), Centred(Stored(matrix)).dense()
+    np.testing.assert_array_equal(operator.operator.matrix, matrix)
+    round_off = 10 * N * np.finfo(float).eps * max(offset, 1)
+    assert space.trace == pytest.approx(np.trace(exact), abs=round_off)
+    assert space.squares == pytest.approx(np.sum(exact**2), abs=N * round_off * max(offset, 1))
+    pairs, dense = (s.solve(operator, 4, np.random.default_rng(0)) for s in (CertifiedLanczos(), Dense()))
+    np.testing.assert_allclose(pairs.values, dense.values, atol=round_off)
+    np.testing.assert_allclose(pairs.vectors, dense.vectors, atol=100 * round_off)
+    np.testing.assert_allclose(pairs.vectors.sum(axis=0), 0, atol=100 * round_off)
+
+
+def test_an_invariant_space_ends_the_steps():
+    axes = rotation(N)[:, :3]
+    low_rank = axes * [3.0, 2.0, 1.0] @ axes.T
+    space = certified._Krylov(low_rank, 20, center=False)
+    space.grow(20)
+    assert space.is_invariant and space.size <= 6
+    pairs = CertifiedLanczos().solve(Stored(low_rank), 3, np.random.default_rng(0))
+    np.testing.assert_allclose(pairs.values, [3, 2, 1], atol=1e-13)

@@ -36,7 +36,7 @@ FEWEST_LANDMARKS = 50  # for rows so wide that few fit into memory
     type=COMPONENTS,
     default="0.8",
     show_default=True,
-    help="How many to keep, or for which share of the variance; auto keeps those that exceed chance.",
+    help="How many to keep, or for which share of the variance; auto keeps the few that exceed chance, to explore.",
 )
 @click.option("--kernel", type=KERNEL, default="gaussian", show_default=True, help="Such as polynomial:degree=2.")
 @click.option(

@@ -181,7 +181,7 @@ def by_number(X, seed):
 
 
 def left_out(seeds):
-    """The mean area under the ROC curve of ten classes of digits, each left out of the training rows in turn, a half."""
+    """The mean area under the ROC curve over ten classes of digits, each left out in turn, by halves of the rows."""
     X, y = datasets.load_digits(return_X_y=True)
     areas = {number: [] for number in (NUMBER, *OTHERS)}
     for seed, digit, number in product(range(seeds), range(10), areas):

@@ -482,6 +482,11 @@ def test_single_precision_keeps_the_components_that_double_precision_keeps(solve
     assert np.all(np.abs(single.eigenvalues - double.eigenvalues) <= bound)
 
 
+def test_components_below_the_error_of_a_solver_are_not_called_round_off():
+    with pytest.warns(FewerComponentsWarning, match="above the error of this solver"):
+        fit(Gaussian(0.8), SMOOTH.astype("f4"), 40, solver="power")
+
+
 @pytest.mark.parametrize("solver", ["dense", "block_krylov", "lanczos"])
 @pytest.mark.parametrize("offset", [0, 10])
 def test_round_off_of_single_precision_makes_no_component(solver, offset):

@@ -146,8 +146,10 @@ def count_components(
     uncertain = values <= np.maximum(residuals, _round_off(values, n, scale))
     available = max(int(np.argmax(uncertain)), 1) if uncertain.any() else len(values)
     if n_components is not None and available < n_components:
+        rounded = values[available] <= _round_off(values, n, scale) if available < len(values) else True
+        cause = "above round-off" if rounded else "above the error of this solver"
         warn(
-            f"{n_components} components were asked for, but this kernel finds only {available} above round-off; "
+            f"{n_components} components were asked for, but this kernel finds only {available} {cause}; "
             f"{available} are kept.",
             FewerComponentsWarning,
         )

@@ -14,7 +14,7 @@ from PIL import Image
 from scipy.io import wavfile
 
 import preimage
-from console import NAMES, X, call, good, put
+from console import NAMES, X, call, good, put, rows_of
 from helpers import rows
 from preimage import KernelPCA, io
 from preimage.exceptions import DataFileError, DataFileWarning
@@ -510,3 +510,46 @@ def test_gaps_in_text_of_few_levels_are_filled_and_other_text_is_carried_along(e
     assert np.abs(filled["size"] - whole["size"]).max() < 0.5
     good("impute", tmp_path / f"in{ending}", "-o", tmp_path / "out.npy")
     assert np.load(tmp_path / "out.npy").size == 60  # no text in arrays
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx", ".npy"])
+def test_a_column_without_any_entry_stays_empty_and_is_named(ending, tmp_path):
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 3, 60)
+    table = np.column_stack([t, np.sin(t), np.full(60, np.nan), t**2])
+    table[::6, 1] = np.nan
+    put(tmp_path / f"in{ending}", table)
+    done = good("impute", tmp_path / f"in{ending}", "-o", tmp_path / f"out{ending}", "--json")
+    filled = io.read(tmp_path / f"out{ending}").whole(gaps=True)
+    np.testing.assert_array_equal(np.isnan(filled), np.isnan(table) & [False, False, True, False])
+    name = "3" if ending == ".npy" else "c"
+    assert f"no entry to learn from in column {name!r}, left as it is" in done.stderr
+    assert json.loads(done.stdout)["gaps"] == 10
+    if ending == ".csv":
+        assert (tmp_path / "out.csv").read_text().splitlines()[1].split(",")[2] == ""
+
+
+def test_a_table_of_gaps_alone_is_refused_in_a_sentence(tmp_path):
+    for table in ("a,b\n,\n,\n", "a\nNA\nNA\nNA\n"):
+        (tmp_path / "in.csv").write_text(table)
+        done = call("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+        assert done.exit_code == 1
+        assert "no entry in any column" in done.stderr
+
+
+def test_one_column_is_filled_along_its_rows_if_they_are_a_series(tmp_path):
+    rng = np.random.default_rng(0)
+    wave, lost = np.sin(np.arange(200) / 9), rng.random(200) < 0.1
+    put(tmp_path / "in.csv", np.where(lost, np.nan, wave)[:, None], ("u",))
+    done = good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    assert f"{lost.sum()} gaps filled on lines between their neighbours" in done.stdout
+    filled = rows_of(tmp_path / "out.csv")[:, 0]
+    # Between samples h steps apart, a line misses a wave of curvature at most 1/9² by h²/8 of it.
+    longest = max(map(len, "".join("x" if gap else " " for gap in lost).split())) + 1
+    assert np.abs(filled - wave)[lost].max() <= longest**2 / 8 / 81
+    np.testing.assert_array_equal(filled[~lost], wave[~lost])
+    values = rng.standard_normal(200)
+    put(tmp_path / "in.csv", np.where(lost, np.nan, values)[:, None], ("u",))
+    done = good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--force")
+    assert "filled by the mean, as the rows are no series" in done.stdout
+    np.testing.assert_allclose(rows_of(tmp_path / "out.csv")[lost, 0], values[~lost].mean(), rtol=1e-12)

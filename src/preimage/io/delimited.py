@@ -67,7 +67,7 @@ def _texts(columns: Sequence[np.ndarray | Pieces], table: Columns | None, decima
         if not isinstance(column, np.ndarray):
             yield harmless(_text(value) for value in plain_values(column))
             continue
-        texts = column.astype(str).tolist()
+        texts = ["" if text == "nan" else text for text in column.astype(str).tolist()]
         if place in whole:
             texts = [text.removesuffix(".0") for text in texts]
         yield [text.replace(".", decimal) for text in texts] if decimal != "." else texts

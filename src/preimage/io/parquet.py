@@ -49,7 +49,7 @@ def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
 
 def _column(arrow: Any, column: np.ndarray | Pieces) -> Any:
     if isinstance(column, np.ndarray):
-        return arrow.array(np.ascontiguousarray(column))
+        return arrow.array(np.ascontiguousarray(column), from_pandas=True)  # gaps are nulls
     pieces = [piece if hasattr(piece, "to_pylist") else _typed(arrow, piece) for piece in column]
     return arrow.chunked_array(pieces)
 

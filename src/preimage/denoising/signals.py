@@ -208,7 +208,7 @@ def _stein(part: _Part, ways: dict[str, Steps], rng, number: int, n_parts: int) 
 
 def _estimated(signal: np.ndarray) -> SignalNoise:
     if len(signal) < SHORTEST:
-        warn(f"the noise of a signal of {len(signal)} samples cannot be estimated: give it.", NoiseLevelWarning)
+        warn(f"the noise of a signal of {len(signal)} samples cannot be estimated: give noise=σ.", NoiseLevelWarning)
         return SignalNoise.given(0.0, signal.shape[1])
     return SignalNoise.estimated(signal)
 

@@ -48,7 +48,7 @@ def tabled(source: Source, reading: Reading, *, large: bool, text: Dialect | Non
     others = tuple(place for place in range(len(source.kinds)) if place not in numbers)
     worked_on = (*numbers, *categories)
     columns = None if source.names is None else tuple(source.names[place] for place in worked_on)
-    alone = "signal" if len(worked_on) == 1 else ""
+    alone = "signal" if len(worked_on) == 1 or reading.signal else ""
     whole = frozenset(place for place in numbers if source.kinds[place] == "whole numbers")
 
     def walk() -> Iterator[tuple[np.ndarray, list[Any]]]:
@@ -96,6 +96,9 @@ def _chosen(source: Source, reading: Reading, categories: Collection[int] = ()) 
             reason = kind if "number" not in kind else _identifier(source, place)
             reasons |= {place: reason} if reason else {}
     numbers = tuple(place for place in range(len(source.kinds)) if place not in reasons)
+    if reading.signal and (channels := tuple(place for place in numbers if not _is_even(source.head[place]))):
+        reasons |= dict.fromkeys(set(numbers) - set(channels), "evenly spaced")
+        numbers = channels
     if not numbers:
         raise DataFileError(f"{source.name} has no column of numbers.")
     _tell(source, {place: reason for place, reason in reasons.items() if place not in {*keep, *categories}})
@@ -156,7 +159,7 @@ def _identifier(source: Source, place: int) -> str:
         return "an index"
     if _names_rows(name) and source.kinds[place] == "whole numbers" and len(np.unique(values)) == len(values) > 2:
         return "an identifier"
-    if place == 0 and AXIS.fullmatch(name) and len(values) > 3 and _is_even(values, steps):
+    if place == 0 and AXIS.fullmatch(name) and _is_even(values):
         return "evenly spaced"
     return ""
 
@@ -165,8 +168,11 @@ def _names_rows(name: str) -> bool:
     return bool(CAMEL.fullmatch(name) or re.fullmatch(r"(.*[\W_])?(id|index|uuid|key|row|nr|no)\.?", name.lower()))
 
 
-def _is_even(values: np.ndarray, steps: np.ndarray) -> bool:
-    """Whether values rise by equal steps, up to the digits they are written with."""
-    step = float(steps.mean())
+def _is_even(cells: Sequence[Any] | np.ndarray) -> bool:
+    """Whether numbers rise or fall by equal steps, up to the digits they are written with."""
+    values = np.array(cells, dtype=float)
+    if len(values) <= 3 or not np.isfinite(values).all():
+        return False
+    step = float(np.diff(values).mean())
     line = values[0] + step * np.arange(len(values))
-    return step > 0 and bool((steps > 0).all()) and bool(np.abs(values - line).max() <= 0.05 * step)
+    return step != 0 and bool(np.abs(values - line).max() <= 0.05 * abs(step))

@@ -127,7 +127,10 @@ class DenoiseRun:
         one = "image" if self.form.shape is not None else "row"
         what = f"one {self.form.alone}" if self.form.alone else counted(self.data.shape[0], one)
         if self.form.alone and not facts["removed"]:
-            return f"{what} left as it is{self._noise_words()}: no estimate has a lower risk"
+            silent = not getattr(self.model.noise_, "sigma", 1.0)
+            return f"{what} left as it is" + (
+                ": no noise is found" if silent else f"{self._noise_words()}: no estimate has a lower risk"
+            )
         words = f"{what} cleaned by {facts['method']}{self._noise_words()}"
         if not isinstance(self.model, Standardised):  # whose columns have units of their own
             words += f", removed {facts['removed']:.3g} rms"

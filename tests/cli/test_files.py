@@ -614,6 +614,18 @@ def test_an_evenly_spaced_column_beside_channels_is_their_time(tmp_path):
     np.testing.assert_allclose(found[:, 1], np.load(tmp_path / "alone.npy"), atol=1e-9)
 
 
+@pytest.mark.parametrize(("x", "reason"), [("2,4,6,8,10", "evenly spaced"), ("9,7,4,3.5,1", "falling")])
+def test_what_says_where_samples_lie_is_carried_along_unless_it_is_all_there_is(x, reason, tmp_path):
+    values = x.split(",")
+    table = "".join(f"{a},{b},{c}\n" for a, b, c in zip(values, "31425", "12345", strict=True))
+    (tmp_path / "in.csv").write_text(table)
+    with pytest.warns(DataFileWarning, match=rf"column 1 \({reason}\), column 3 \(evenly spaced\)"):
+        found = io.read(tmp_path / "in.csv", io.Reading(signal=True))
+    assert (found.shape, found.form.alone) == ((5, 1), "signal")
+    (tmp_path / "in.csv").write_text("\n".join(values) + "\n")
+    assert io.read(tmp_path / "in.csv", io.Reading(signal=True)).shape == (5, 1)
+
+
 def test_the_noise_of_every_channel_is_told(tmp_path):
     rng = np.random.default_rng(0)
     wave = np.sin(np.arange(2000) / 40)[:, None]
@@ -634,6 +646,7 @@ def test_the_noise_of_every_channel_is_told(tmp_path):
         ("(keep=('3',) carries it along).", "(--keep 3 carries it along)."),
         ("header=True takes it for names.", "--header takes it for names."),
         ("give noise=σ.", "give --noise σ."),
+        ("by encoding=, such as cp1252.", "by --encoding, such as cp1252."),
         ("noise=0.12 takes more.", "--noise 0.12 takes more."),
         ("thousands=',' if that parts thousands", "--thousands ',' if that parts thousands"),
         ("clean examples (examples='clean').", "clean examples (--train)."),
@@ -693,3 +706,13 @@ def test_a_signal_too_short_to_tell_its_noise_names_the_option(tmp_path):
     assert "100 samples cannot be estimated: give --noise σ." in done.stderr
     assert "one signal left as it is: no noise is found" in done.stdout
     good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--noise", "0.1", "--force", "--effort", "quick")
+
+
+def test_a_column_without_order_is_told_where_it_is_taken_for_a_signal(tmp_path):
+    values = np.random.default_rng(0).standard_normal((200, 1))
+    put(tmp_path / "in.csv", values, ("u",))
+    done = good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--effort", "quick")
+    assert "if the order of its rows means nothing" in done.stderr
+    put(tmp_path / "in.csv", np.sin(np.arange(200) / 9)[:, None] + 0.2 * values, ("u",))
+    done = good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--effort", "quick", "--force")
+    assert "order" not in done.stderr

@@ -119,8 +119,8 @@ def as_typed(text: str) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, value = found["name"], found["listed"] or ""
-        separated = value or not (found["implied"] or text[found.end() : found.end() + 1] in (" ", ""))
-        return f"--{SPELT.get(name, name)}{' ' if separated else ''}{value}"
+        follows = value or (not found["implied"] and re.match(r"[\w'\"]", text[found.end() :]))
+        return f"--{SPELT.get(name, name)}{' ' if follows else ''}{value}"
 
     return SETTING.sub(option, text)
 

@@ -18,6 +18,7 @@ from preimage.cli.python_code import constructed
 from preimage.denoising import without_baseline, without_mains
 from preimage.gram import tiles
 from preimage.io import Data, Form
+from preimage.io.base import note
 from preimage.io.chunks import rows_at_once
 from preimage.io.columns import distinct
 from preimage.io.pixels import grey_levels
@@ -27,6 +28,7 @@ from preimage.statistics.noise_level import noise_level
 SHOWN = 200  # rows kept for the report
 SAMPLES = 3000  # and samples of a signal
 NAMED = 5  # columns named in one line
+MOSTLY = 0.5  # of the variance of one column removed: then perhaps it is no signal
 SAMPLE = 20_000  # rows of a large file from which a denoiser learns
 
 
@@ -64,6 +66,7 @@ class DenoiseRun:
     ):
         self.data, self.train, self.effort, self.scale = data, train, effort, scale
         self.form = data.form if shape is None else _shaped(data, shape)
+        self._is_told = signal or bool(self.form.rate)  # and not only guessed that it is a signal
         if signal:
             self.form = replace(self.form, alone="signal")
         self.rate, self.mains, self.baseline = rate or self.form.rate or 0.0, mains, baseline
@@ -181,6 +184,12 @@ class DenoiseRun:
         if self.baseline:
             signal = without_baseline(signal, self.rate)
         found = self.model.denoise_signal(signal)
+        share = float(np.mean(np.square(signal - found)) / max(signal.var(), 1e-300))
+        if share > MOSTLY and not self._is_told:
+            note(
+                f"{self.data.name}: one column is taken for a signal, and {share:.0%} of its variance for noise; if "
+                "the order of its rows means nothing, leave it as it is."
+            )
         for rows in tiles.slices(len(given), rows_at_once(given.shape[1])):
             yield given[rows], found[rows]
 

@@ -42,8 +42,8 @@ class Reading:
     categories : bool
         Whether columns of text with few levels are read as numbers, after the others, to have their gaps filled.
     signal : bool
-        Whether the columns are channels of one signal; an evenly spaced one among others is their time, and carried
-        along.
+        Whether the columns are channels of one signal; an evenly spaced one among others is their time, and so is a
+        first one that only rises or falls: they are carried along.
 
     See Also
     --------

@@ -96,9 +96,9 @@ def _chosen(source: Source, reading: Reading, categories: Collection[int] = ()) 
             reason = kind if "number" not in kind else _identifier(source, place)
             reasons |= {place: reason} if reason else {}
     numbers = tuple(place for place in range(len(source.kinds)) if place not in reasons)
-    if reading.signal and (channels := tuple(place for place in numbers if not _is_even(source.head[place]))):
-        reasons |= dict.fromkeys(set(numbers) - set(channels), "evenly spaced")
-        numbers = channels
+    if reading.signal and len(times := _times(source, numbers)) < len(numbers):
+        reasons |= times
+        numbers = tuple(place for place in numbers if place not in times)
     if not numbers:
         raise DataFileError(f"{source.name} has no column of numbers.")
     _tell(source, {place: reason for place, reason in reasons.items() if place not in {*keep, *categories}})
@@ -162,6 +162,18 @@ def _identifier(source: Source, place: int) -> str:
     if place == 0 and AXIS.fullmatch(name) and _is_even(values):
         return "evenly spaced"
     return ""
+
+
+def _times(source: Source, numbers: Sequence[int]) -> dict[int, str]:
+    """The columns beside the channels of a signal that say where its samples lie, with the reasons.
+
+    They are evenly spaced, or the first of them rises or falls throughout, as no channel with noise does.
+    """
+    found = {place: "evenly spaced" for place in numbers if _is_even(source.head[place])}
+    steps = np.diff(np.array(source.head[numbers[0]], dtype=float)) if numbers else np.zeros(0)
+    if len(steps) > 2 and ((steps > 0).all() or (steps < 0).all()):
+        found.setdefault(numbers[0], "rising" if steps[0] > 0 else "falling")
+    return found
 
 
 def _names_rows(name: str) -> bool:

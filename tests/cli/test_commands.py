@@ -232,7 +232,7 @@ BAD_INPUT = {
     "text.csv": (lambda path: path.write_text("a,b,c,d\n1,2,3,4\n1,2,x,4\n"), "line 3, column 'c': 'x' is no number"),
     "gap.csv": (lambda path: path.write_text("a,b,c,d\n1,2,,4\n"), "column 'c' is missing"),
     "nan.npy": (lambda path: np.save(path, np.where(np.eye(4) > 0, np.nan, 1.0)), "row 1, column 1 is missing"),
-    "sizes": (different_sizes, "1.png is 3×3 grey"),
+    "sizes": (different_sizes, "1.png is 3 high and 3 wide, grey"),
     "corrupt.png": (corrupt, "damaged, or no image"),
     "wide.npy": (lambda path: np.save(path, np.zeros((3, 5))), "has 5 columns, and the model was fitted on 4"),
     "other.csv": (lambda path: path.write_text("a,b,c,e\n1,2,3,4\n"), "no column 'd', and the model was fitted on one"),

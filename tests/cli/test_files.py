@@ -14,9 +14,10 @@ from PIL import Image
 from scipy.io import wavfile
 
 import preimage
-from console import NAMES, X, call, good, put
+from console import NAMES, X, call, good, put, rows_of
 from helpers import rows
 from preimage import KernelPCA, io
+from preimage.cli.common import as_typed
 from preimage.exceptions import DataFileError, DataFileWarning
 from preimage.io import models
 from preimage.kernels import Gaussian, Polynomial
@@ -239,14 +240,25 @@ def test_text_is_written_in_the_dialect_it_was_read_in(tmp_path):
     assert (tmp_path / "out.csv").read_bytes().decode("cp1252") == content
 
 
-def test_repeated_names_are_kept_in_every_table(tmp_path):
-    (tmp_path / "in.csv").write_text("a,a,b\n1.5,2.5,3.5\n")
-    for ending in (".parquet", ".xlsx", ".csv"):
-        out = tmp_path / f"out{ending}"
-        good("impute", filling(tmp_path / "m.npz", 3), tmp_path / "in.csv", "-o", out)
-        data = io.read(out)
-        assert data.form.columns == ("a", "a", "b")
-        assert data.whole().tolist() == [[1.5, 2.5, 3.5]]
+@pytest.mark.parametrize("ending", [".parquet", ".xlsx", ".csv"])
+def test_repeated_names_are_kept_where_tables_may_have_them_and_told_apart_elsewhere(ending, tmp_path):
+    (tmp_path / "in.csv").write_text("a,a,b,a_2\n1.5,2.5,3.5,4.5\n")
+    done = good("impute", filling(tmp_path / "m.npz", 4), tmp_path / "in.csv", "-o", tmp_path / f"out{ending}")
+    data = io.read(tmp_path / f"out{ending}")
+    apart = ending == ".parquet"
+    assert data.form.columns == (("a", "a_3", "b", "a_2") if apart else ("a", "a", "b", "a_2"))
+    assert data.whole().tolist() == [[1.5, 2.5, 3.5, 4.5]]
+    assert ("equal names of columns are told apart: column 'a_3'" in done.stderr) == apart
+    if apart:
+        assert pd.read_parquet(tmp_path / "out.parquet").columns.tolist() == ["a", "a_3", "b", "a_2"]
+
+
+def test_columns_of_equal_names_are_counted_one_by_one(tmp_path):
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 3, (60, 1))
+    put(tmp_path / "in.csv", np.hstack([t, t**2, np.sin(t)]) + 0.1 * rng.standard_normal((60, 3)), ("a", "a", "b"))
+    done = good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--effort", "quick", "--json")
+    assert list(json.loads(done.stdout)["columns_cleaned"]) == ["a", "a_2", "b"]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";"])
@@ -510,3 +522,197 @@ def test_gaps_in_text_of_few_levels_are_filled_and_other_text_is_carried_along(e
     assert np.abs(filled["size"] - whole["size"]).max() < 0.5
     good("impute", tmp_path / f"in{ending}", "-o", tmp_path / "out.npy")
     assert np.load(tmp_path / "out.npy").size == 60  # no text in arrays
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx", ".npy"])
+def test_a_column_without_any_entry_stays_empty_and_is_named(ending, tmp_path):
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 3, 60)
+    table = np.column_stack([t, np.sin(t), np.full(60, np.nan), t**2])
+    table[::6, 1] = np.nan
+    put(tmp_path / f"in{ending}", table)
+    done = good("impute", tmp_path / f"in{ending}", "-o", tmp_path / f"out{ending}", "--json")
+    filled = io.read(tmp_path / f"out{ending}").whole(gaps=True)
+    np.testing.assert_array_equal(np.isnan(filled), np.isnan(table) & [False, False, True, False])
+    name = "3" if ending == ".npy" else "c"
+    assert f"no entry to learn from in column {name!r}, left as it is" in done.stderr
+    assert json.loads(done.stdout)["gaps"] == 10
+    if ending == ".csv":
+        assert (tmp_path / "out.csv").read_text().splitlines()[1].split(",")[2] == ""
+
+
+def test_a_table_of_gaps_alone_is_refused_in_a_sentence(tmp_path):
+    for table in ("a,b\n,\n,\n", "a\nNA\nNA\nNA\n"):
+        (tmp_path / "in.csv").write_text(table)
+        done = call("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+        assert done.exit_code == 1
+        assert "no entry in any column" in done.stderr
+
+
+def test_one_column_is_filled_along_its_rows_if_they_are_a_series(tmp_path):
+    rng = np.random.default_rng(0)
+    wave, lost = np.sin(np.arange(200) / 9), rng.random(200) < 0.1
+    put(tmp_path / "in.csv", np.where(lost, np.nan, wave)[:, None], ("u",))
+    done = good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    assert f"{lost.sum()} gaps filled on lines between their neighbours" in done.stdout
+    filled = rows_of(tmp_path / "out.csv")[:, 0]
+    # Between samples h steps apart, a line misses a wave of curvature at most 1/9² by h²/8 of it.
+    longest = max(map(len, "".join("x" if gap else " " for gap in lost).split())) + 1
+    assert np.abs(filled - wave)[lost].max() <= longest**2 / 8 / 81
+    np.testing.assert_array_equal(filled[~lost], wave[~lost])
+    values = rng.standard_normal(200)
+    put(tmp_path / "in.csv", np.where(lost, np.nan, values)[:, None], ("u",))
+    done = good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--force")
+    assert "filled by the mean, as the rows are no series" in done.stdout
+    np.testing.assert_allclose(rows_of(tmp_path / "out.csv")[lost, 0], values[~lost].mean(), rtol=1e-12)
+
+
+COMMENTED = "# spectrometer, room 3\n# 2024-05-01\nu,v,w\n" + "".join(f"{t * t},{t % 7},{t % 3}.5\n" for t in range(30))
+
+
+@pytest.mark.parametrize("table", [COMMENTED, "\n".join(f"# line {n}" for n in range(99)) + "\n1,2\n3,5\n7,8\n"])
+def test_comments_before_a_table_come_through(table, tmp_path):
+    (tmp_path / "in.csv").write_text(table)
+    width = io.read(tmp_path / "in.csv").shape[1]
+    good("impute", filling(tmp_path / "m.npz", width), tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    kept = [line for line in table.splitlines() if line.startswith("#")]
+    written = (tmp_path / "out.csv").read_text().splitlines()
+    assert [line for line in written if line.startswith("#")] == written[: len(kept)] == kept
+    np.testing.assert_array_equal(rows_of(tmp_path / "out.csv"), rows_of(tmp_path / "in.csv"))
+
+
+def test_comments_that_a_format_cannot_hold_are_told(tmp_path):
+    (tmp_path / "in.csv").write_text(COMMENTED)
+    done = good("impute", filling(tmp_path / "m.npz", 3), tmp_path / "in.csv", "-o", tmp_path / "out.parquet")
+    assert "the comments before the table are left out (lines: 2)" in done.stderr
+
+
+def test_a_comment_that_names_the_columns_is_the_header_and_a_label_is_not(tmp_path):
+    numbers = "400.0,1.5\n401.0,2.5\n402.0,1.0\n"
+    (tmp_path / "in.csv").write_text("# made by hand\n# nu,counts\n" + numbers)
+    assert io.read(tmp_path / "in.csv").form.columns == ("nu", "counts")
+    good("impute", filling(tmp_path / "m.npz", 2), tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == "# made by hand\nnu,counts\n" + numbers
+    for label in ("##XUNITS= 1/CM", "##TITLE= a, b"):
+        (tmp_path / "in.csv").write_text(f"{label}\n{numbers.replace(',', ' ') if 'CM' in label else numbers}")
+        data = io.read(tmp_path / "in.csv")
+        assert (data.form.columns, data.shape) == (None, (3, 2))
+
+
+def test_an_evenly_spaced_column_beside_channels_is_their_time(tmp_path):
+    x = np.linspace(4000, 400, 701)
+    clean = 100 * np.exp(-(((x - 2000) / 60) ** 2))
+    noisy = np.column_stack([x, clean + 4 * np.random.default_rng(1).standard_normal(701)])
+    put(tmp_path / "in.csv", noisy, ("wavenumber", "intensity"))
+    done = good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--signal")
+    found = rows_of(tmp_path / "out.csv")
+    assert "'wavenumber' (evenly spaced)" in done.stderr
+    np.testing.assert_array_equal(found[:, 0], x)
+    assert np.sqrt(np.mean(np.square(found[:, 1] - clean))) < 4 / 2
+    np.save(tmp_path / "y.npy", noisy[:, 1])
+    good("denoise", tmp_path / "y.npy", "-o", tmp_path / "alone.npy")
+    np.testing.assert_allclose(found[:, 1], np.load(tmp_path / "alone.npy"), atol=1e-9)
+
+
+@pytest.mark.parametrize(("x", "reason"), [("2,4,6,8,10", "evenly spaced"), ("9,7,4,3.5,1", "falling")])
+def test_what_says_where_samples_lie_is_carried_along_unless_it_is_all_there_is(x, reason, tmp_path):
+    values = x.split(",")
+    table = "".join(f"{a},{b},{c}\n" for a, b, c in zip(values, "31425", "12345", strict=True))
+    (tmp_path / "in.csv").write_text(table)
+    with pytest.warns(DataFileWarning, match=rf"column 1 \({reason}\), column 3 \(evenly spaced\)"):
+        found = io.read(tmp_path / "in.csv", io.Reading(signal=True))
+    assert (found.shape, found.form.alone) == ((5, 1), "signal")
+    (tmp_path / "in.csv").write_text("\n".join(values) + "\n")
+    assert io.read(tmp_path / "in.csv", io.Reading(signal=True)).shape == (5, 1)
+
+
+def test_the_noise_of_every_channel_is_told(tmp_path):
+    rng = np.random.default_rng(0)
+    wave = np.sin(np.arange(2000) / 40)[:, None]
+    put(tmp_path / "in.csv", wave + [0.1, 0.4] * rng.standard_normal((2000, 2)), ("u", "v"))
+    words = good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--signal", "--effort", "quick").stdout
+    found = [float(text) for text in re.search(r"noise of σ = ([\d., ]+), removed", words).group(1).split(", ")]
+    # A level from k independent squares has relative standard error 1/√(2k); the flattest frames show at least 16·48.
+    np.testing.assert_allclose(found, [0.1, 0.4], rtol=5 / np.sqrt(2 * 16 * 48))
+
+
+# Sentences
+
+
+@pytest.mark.parametrize(
+    ("spelt", "typed"),
+    [
+        ("a.csv exists already; overwrite=True replaces it.", "a.csv exists already; --force replaces it."),
+        ("(keep=('3',) carries it along).", "(--keep 3 carries it along)."),
+        ("header=True takes it for names.", "--header takes it for names."),
+        ("give noise=σ.", "give --noise σ."),
+        ("by encoding=, such as cp1252.", "by --encoding, such as cp1252."),
+        ("noise=0.12 takes more.", "--noise 0.12 takes more."),
+        ("thousands=',' if that separates thousands", "--thousands ',' if that parts thousands"),
+        ("clean examples (examples='clean').", "clean examples (--train)."),
+    ],
+)
+def test_settings_are_spelt_as_options_on_the_command_line(spelt, typed):
+    assert as_typed(spelt) == typed
+
+
+def test_thousands_are_read_where_their_sign_is_named(tmp_path):
+    cells = ["1,173.48", "2.5", "12,001,000.25", "7"]
+    lines = [f'"{cell}",{number}.5' for number, cell in enumerate(cells * 3)]
+    (tmp_path / "in.csv").write_text("a,b\n" + "\n".join(lines) + "\n")
+    done = call("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz")
+    assert "'1,173.48' is no number (--thousands ',' if that separates thousands)" in done.stderr
+    rows = io.read(tmp_path / "in.csv", io.Reading(thousands=",")).whole()
+    np.testing.assert_array_equal(rows[:4, 0], [1173.48, 2.5, 12001000.25, 7])
+    good("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz", "--thousands", ",")
+    (tmp_path / "in.csv").write_text("a;b\n1.173,48;2\n5,5;3\n")
+    rows = io.read(tmp_path / "in.csv", io.Reading(thousands=".")).whole()
+    np.testing.assert_array_equal(rows, [[1173.48, 2], [5.5, 3]])
+    (tmp_path / "in.csv").write_text('a,b\n"1,1735.2",2\n5.5,3\n')
+    with pytest.raises(DataFileError, match="is no number"):
+        io.read(tmp_path / "in.csv", io.Reading(thousands=","))
+
+
+@pytest.mark.parametrize(("name", "words"), [("one.csv", "one row"), ("one", "one image")])
+def test_a_single_row_or_image_is_refused_in_a_sentence_that_helps(name, words, tmp_path):
+    (tmp_path / "one").mkdir()
+    Image.fromarray(STACK[0]).save(tmp_path / "one" / "a.png")
+    (tmp_path / "one.csv").write_text("a,b\n1.5,2.5\n")
+    done = call("denoise", tmp_path / name, "-o", tmp_path / f"out{name[3:]}")
+    assert done.exit_code == 2
+    assert f"holds {words}" in " ".join(done.stderr.split())
+    assert "--train" in done.stderr
+
+
+def test_words_name_images_and_leave_out_what_mixed_units_do_not_tell(tmp_path):
+    np.save(tmp_path / "s.npy", np.tile(STACK / 255, (5, 2, 2)).astype(np.float32))
+    words = good(
+        "denoise", tmp_path / "s.npy", "-o", tmp_path / "out.npy", "--effort", "quick", "--noise", "0.1"
+    ).stdout
+    assert "30 images cleaned" in words
+    put(tmp_path / "t.csv", X * [1, 10, 100, 1000])
+    words = good("denoise", tmp_path / "t.csv", "-o", tmp_path / "out.csv", "--components", "2").stdout
+    assert words.endswith("40 rows cleaned by KernelPCA\n")
+    Image.fromarray(1000 * STACK[0].astype(np.float32)).resize((64, 64)).save(tmp_path / "f.tif")
+    words = good(
+        "denoise", tmp_path / "f.tif", "-o", tmp_path / "out.tif", "--noise", "5000", "--effort", "quick"
+    ).stdout
+    assert "PSNR" not in words
+
+
+def test_a_signal_too_short_to_tell_its_noise_names_the_option(tmp_path):
+    put(tmp_path / "in.csv", rows(100, 1), ("u",))
+    done = good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    assert "100 samples cannot be estimated: give --noise σ." in done.stderr
+    assert "one signal left as it is: no noise is found" in done.stdout
+    good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--noise", "0.1", "--force", "--effort", "quick")
+
+
+def test_a_column_without_order_is_told_where_it_is_taken_for_a_signal(tmp_path):
+    values = np.random.default_rng(0).standard_normal((200, 1))
+    put(tmp_path / "in.csv", values, ("u",))
+    done = good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--effort", "quick")
+    assert "if the order of its rows means nothing" in done.stderr
+    put(tmp_path / "in.csv", np.sin(np.arange(200) / 9)[:, None] + 0.2 * values, ("u",))
+    done = good("denoise", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--effort", "quick", "--force")
+    assert "order" not in done.stderr

@@ -143,8 +143,20 @@ def test_single_precision_stays():
 def test_a_level_that_the_signal_contradicts_is_warned_of():
     with pytest.warns(NoiseLevelWarning, match="shows noise of 0.0"):
         Denoiser(effort="quick", noise=0.5, random_state=0).denoise_signal(beats() + 0.05 * white(N))
-    with pytest.warns(NoiseLevelWarning, match="9 samples cannot be estimated"):
+    with pytest.warns(NoiseLevelWarning, match="9 samples cannot be estimated: give noise="):
         assert np.all(Denoiser().denoise_signal(np.arange(9.0)) == np.arange(9.0))
+
+
+@pytest.mark.parametrize("n", [128, 192, 255])
+def test_the_noise_of_a_short_signal_is_found_and_removed(n):
+    clean = np.sin(np.arange(n) / 12)
+    for seed in range(5):
+        noise = 0.2 * np.random.default_rng(seed).standard_normal(n)
+        denoiser = Denoiser(effort="quick", random_state=0)
+        found = denoiser.denoise_signal(clean + noise)
+        # A level from k squares, 48 of every whole frame of 64, has relative standard error 1/√(2k).
+        np.testing.assert_allclose(denoiser.noise_.sigma, 0.2, rtol=4 / np.sqrt(2 * 48 * (n // 64)))
+        assert np.std(found - clean) < np.std(noise)
 
 
 # Hum and baseline

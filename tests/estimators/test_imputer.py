@@ -110,16 +110,21 @@ def test_categories_are_filled_by_levels_and_other_marks_are_known():
         Imputer(categorical=[7]).fit(X)
 
 
-def test_columns_without_entries_are_left_out_or_filled_by_zero():
+def test_columns_without_entries_are_left_out_or_filled_by_zero_and_named():
     whole, lost = curved(40)
     X = np.where(lost, np.nan, whole)
     X[:, 1] = np.nan
-    with pytest.warns(preimage.exceptions.NothingFoundWarning, match="1 columns have no entry"):
+    with pytest.warns(preimage.exceptions.NothingFoundWarning, match=r"entry to learn from in column 1, left out"):
         assert Imputer(random_state=0).fit_transform(X).shape == (40, 4)
-    with pytest.warns(preimage.exceptions.NothingFoundWarning):
+    with pytest.warns(preimage.exceptions.NothingFoundWarning, match="filled with 0"):
         kept = Imputer(keep_empty_features=True, random_state=0).fit_transform(X)
     assert kept.shape == (40, 5)
     assert not kept[:, 1].any()
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(d=np.nan)
+    with pytest.warns(preimage.exceptions.NothingFoundWarning, match="in columns 'b', 'd', left out"):
+        assert Imputer(random_state=0).fit_transform(frame).shape == (40, 3)
+    with pytest.raises(ValueError, match="no entry in any column"):
+        Imputer().fit(np.full((5, 2), np.nan))
 
 
 # Text

@@ -82,6 +82,21 @@ def test_a_large_picture_takes_little_more_than_its_numbers(tmp_path, channels):
     np.testing.assert_array_equal(found.reshape(shape), levels / 255)
 
 
+def test_scans_in_black_and_white_are_read_and_too_many_pages_of_nothing_are_not(tmp_path):
+    """A page of 600 dpi takes 33 MiB as bytes, and a few kB in fax compression."""
+    image = pytest.importorskip("PIL.Image")
+    page = image.new("1", (4960, 7016), 1)
+    page.paste(0, (100, 200, 700, 300))
+    page.save(tmp_path / "scan.tif", compression="group4")
+    assert (tmp_path / "scan.tif").stat().st_size < 10_000
+    found = io.read(tmp_path / "scan.tif")
+    assert found.form.shape == (7016, 4960)
+    assert int((np.asarray(found.source) == 0).sum()) == 600 * 100
+    page.save(tmp_path / "pages.tif", compression="group4", save_all=True, append_images=[page] * 9)
+    with pytest.raises(DataFileError, match="to be trusted"):
+        io.read(tmp_path / "pages.tif")
+
+
 def test_packed_files_of_ordinary_size_are_read(tmp_path):
     packed_zeros(tmp_path / "zeros.npz", MEBIBYTE)
     assert io.read(tmp_path / "zeros.npz").shape == (MEBIBYTE // 32, 4)

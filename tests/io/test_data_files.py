@@ -308,8 +308,14 @@ BAD = {
     "unknown.xyz": (text("1,2"), "unknown ending '.xyz'"),
     "missing.csv": (lambda path: None, "does not exist"),
     "nothing": (lambda path: path.mkdir(), "holds no images"),
-    "sizes": (lambda path: folder_of(path, pixels(4, 4), pixels(4, 5)), r"001.png is 5×4 grey .* 000.png is 4×4"),
-    "shades": (lambda path: folder_of(path, pixels(4, 4), pixels(4, 4, 3)), "001.png is 4×4 colour of 8 bits"),
+    "sizes": (
+        lambda path: folder_of(path, pixels(4, 4), pixels(4, 5)),
+        r"001.png is 4 high and 5 wide, grey .* 000.png is 4 high and 4 wide",
+    ),
+    "shades": (
+        lambda path: folder_of(path, pixels(4, 4), pixels(4, 4, 3)),
+        "001.png is 4 high and 4 wide, colour of 8 bits",
+    ),
     "depths": (lambda path: folder_of(path, pixels(4, 4), pixels(4, 4, dtype=np.uint16)), "001.png is .*16 bits"),
 }
 

@@ -247,6 +247,13 @@ def test_what_holds_code_is_refused_and_leaves_no_file(model, place, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["model.pkl", "model", "model.npy"])
+def test_a_name_with_another_ending_is_refused_in_python_too(name, tmp_path):
+    with pytest.raises(ValueError, match=r"a model file ends in \.npz"):
+        KernelPCA(2).save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_that_is_not_there_is_an_ordinary_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         preimage.load(tmp_path / "none.npz")

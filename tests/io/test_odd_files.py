@@ -162,7 +162,9 @@ TABLES = {
     "tabs.tsv": Table(text("a\tb\n1.5\t4.5\n"), AB[:2]),
     "pipes.txt": Table(text("a|b\n1.5|4.5\n"), AB[:2]),
     "aligned.txt": Table(text("  1.5    4.5\n 22.5    5.5\n"), [["1.5", "4.5"], ["22.5", "5.5"]]),
-    "comments.csv": Table(text("# made by a logger\n# at night\na,b\n1.5,4.5\n"), AB[:2]),
+    "comments.csv": Table(
+        text("# made by a logger\n# at night\na,b\n1.5,4.5\n"), [["# made by a logger"], ["# at night"], *AB[:2]]
+    ),
     "repeated_names.csv": Table(text("a,a,b\n1.5,2.5,4.5\n"), [["a", "a", "b"], ["1.5", "2.5", "4.5"]], width=3),
     "identifier.csv": Table(
         text("PassengerId,a,b\n7,1.5,4.5\n3,2.5,5.5\n9,3.5,6.5\n"),

@@ -64,14 +64,16 @@ def check_width(model: Any, data: Data | Store) -> None:
         )
 
 
-def answered(data: Data | Store, answer: Answer, *, gaps: bool = False) -> Iterator[np.ndarray]:
-    """The answers to the blocks of rows, with progress."""
+def answered(
+    data: Data | Store, answer: Answer, *, gaps: bool = False, columns: Any = slice(None)
+) -> Iterator[np.ndarray]:
+    """The answers to the blocks of rows, with progress; other ``columns`` than these may keep their gaps."""
     from preimage import progress
 
     done = 0
     progress.report("rows", done, data.shape[0])
     for block in data.answered(answer) if hasattr(data, "answered") else map(answer, data.blocks(gaps=gaps)):
-        check_finite(block, data.name, done)
+        check_finite(block[:, columns], data.name, done)
         yield block
         done += len(block)
         progress.report("rows", done, data.shape[0])
@@ -89,16 +91,23 @@ def check_finite(block: np.ndarray, name: str, done: int) -> None:
 
 
 def write_answers(
-    data: Data | Store, answer: Answer, output: str, form: Form, *, force: bool, gaps: bool = False
+    data: Data | Store,
+    answer: Answer,
+    output: str,
+    form: Form,
+    *,
+    force: bool,
+    gaps: bool = False,
+    columns: Any = slice(None),
 ) -> CommandResult:
-    """Write what a model answers."""
+    """Write what a model answers; with ``gaps``, to rows that have some, and other ``columns`` may keep theirs."""
     from preimage import io
 
     width = 0
 
     def measured() -> Iterator[np.ndarray]:
         nonlocal width
-        for block in answered(data, answer, gaps=gaps):
+        for block in answered(data, answer, gaps=gaps, columns=columns):
             width = block.shape[1]
             yield block
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -24,6 +25,12 @@ from preimage.io.atomic import printable
 
 INTERRUPTED = 130
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+SETTING = re.compile(
+    r"\b(?P<name>overwrite|header|examples|keep|encoding|thousands|noise)="
+    r"((?P<implied>True|'clean')|\('(?P<listed>[^']*)',\))?"
+)
+SPELT = {"overwrite": "force", "examples": "train"}  # settings whose option has another name
 
 Decorator = Callable[[Callable], Callable]
 
@@ -68,7 +75,7 @@ class Command(click.Command):
         except Exception as error:
             if debug or getattr(error, "errno", None) == errno.EPIPE:  # click ends quietly where a pipe was closed
                 raise
-            raise click.ClickException(printable(sentence(error))) from error
+            raise click.ClickException(printable(as_typed(sentence(error)))) from error
 
 
 def _refuse_same_places(given: dict[str, Any]) -> None:
@@ -109,6 +116,17 @@ def _place(error: OSError) -> str:
     return f"cannot write to the folder {path.parent}: " if path.name.startswith(".") else f"{path}: "
 
 
+def as_typed(text: str) -> str:
+    """A sentence of the library, which spells settings as Python does, with the options of the command line."""
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found["name"], found["listed"] or ""
+        follows = value or (not found["implied"] and re.match(r"[\w'\"]", text[found.end() :]))
+        return f"--{SPELT.get(name, name)}{' ' if follows else ''}{value}"
+
+    return SETTING.sub(option, text)
+
+
 def counted(number: int, thing: str) -> str:
     """A number of things."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
@@ -144,7 +162,7 @@ def table_options(command: Callable) -> Callable:
     def collected(*args: Any, **given: Any) -> Any:
         from preimage.io import Reading
 
-        names = [item.name for item in fields(Reading) if item.name not in ("expected", "categories")]
+        names = [item.name for item in fields(Reading) if item.name not in ("expected", "categories", "signal")]
         return command(*args, reading=Reading(**{name: given.pop(name) for name in names}), **given)
 
     for option in reversed(_TABLE_OPTIONS):
@@ -193,6 +211,7 @@ _TABLE_OPTIONS = (
     click.option("--keep", type=NAMES, default=(), help="Carry these columns of a table along unchanged."),
     click.option("--delimiter", type=DELIMITER, help="Delimiter of a text file; detected by default."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a text file; detected by default."),
+    click.option("--thousands", type=click.Choice([",", ".", "'", " "]), help="What parts thousands in a text file."),
     click.option(
         "--encoding", type=ENCODING, help="Encoding of a text file, such as cp1252; UTF-8 and UTF-16 are detected."
     ),
@@ -240,7 +259,7 @@ def reported_warnings(report: Callable[[str], Any]) -> Iterator[None]:
 
 
 def _note(text: str) -> None:
-    click.echo(printable(f"note: {text}"), err=True)
+    click.echo(printable(f"note: {as_typed(text)}"), err=True)
 
 
 @contextmanager

@@ -72,6 +72,7 @@ def command(
     from preimage.cli.denoise_run import DenoiseRun
     from preimage.io.atomic import written
 
+    reading = replace(reading, signal=choices["signal"])
     data = io.read(input, reading)
     run = DenoiseRun(data, None if train is None else _examples(train, data, reading), **choices)
     with (

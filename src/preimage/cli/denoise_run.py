@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from preimage import progress
+from preimage import Standardised, progress
 from preimage.cli.apply import check_finite
 from preimage.cli.common import counted
 from preimage.cli.fit import EXACT, LANDMARKS, is_scaled
@@ -18,7 +18,9 @@ from preimage.cli.python_code import constructed
 from preimage.denoising import without_baseline, without_mains
 from preimage.gram import tiles
 from preimage.io import Data, Form
+from preimage.io.base import note
 from preimage.io.chunks import rows_at_once
+from preimage.io.columns import distinct
 from preimage.io.pixels import grey_levels
 from preimage.noise import GaussianNoise, PoissonGaussianNoise, RandomImpulses, SaltAndPepper, SpeckleNoise
 from preimage.statistics.noise_level import noise_level
@@ -26,6 +28,7 @@ from preimage.statistics.noise_level import noise_level
 SHOWN = 200  # rows kept for the report
 SAMPLES = 3000  # and samples of a signal
 NAMED = 5  # columns named in one line
+MOSTLY = 0.5  # of the variance of one column removed: then perhaps it is no signal
 SAMPLE = 20_000  # rows of a large file from which a denoiser learns
 
 
@@ -63,6 +66,7 @@ class DenoiseRun:
     ):
         self.data, self.train, self.effort, self.scale = data, train, effort, scale
         self.form = data.form if shape is None else _shaped(data, shape)
+        self._is_told = signal or bool(self.form.rate)  # and not only guessed that it is a signal
         if signal:
             self.form = replace(self.form, alone="signal")
         self.rate, self.mains, self.baseline = rate or self.form.rate or 0.0, mains, baseline
@@ -116,23 +120,36 @@ class DenoiseRun:
         if found is None:
             return None
         names = self.form.columns or tuple(f"column {number + 1}" for number in range(len(found)))
-        return dict(zip(names, found.values(), strict=True))
+        return dict(zip(distinct(names), found.values(), strict=True))
 
     def words(self) -> str:
         """What was done, for a person."""
         if self.columns is not None:
             return self._table_words(self.columns)
         facts = self.facts()
-        what = {"image": "one image", "signal": "one signal"}.get(self.form.alone, counted(self.data.shape[0], "row"))
-        law = law_in_words(getattr(self.model, "noise_", self.noise), of_one=self.data.scale > 1) or facts["noise"]
-        words = f"{what} cleaned by {facts['method']}, noise {law}, removed {facts['removed']:.3g} rms"
+        one = "image" if self.form.shape is not None else "row"
+        what = f"one {self.form.alone}" if self.form.alone else counted(self.data.shape[0], one)
         if self.form.alone and not facts["removed"]:
-            return f"{what} left as it is, noise {law}: no estimate has a lower risk"
-        if self.form.alone == "image" and facts["remaining_error"]:
+            silent = not getattr(self.model.noise_, "sigma", 1.0)
+            return f"{what} left as it is" + (
+                ": no noise is found" if silent else f"{self._noise_words()}: no estimate has a lower risk"
+            )
+        words = f"{what} cleaned by {facts['method']}{self._noise_words()}"
+        if not isinstance(self.model, Standardised):  # whose columns have units of their own
+            words += f", removed {facts['removed']:.3g} rms"
+        if self.form.alone == "image" and self.data.scale > 1 and facts["remaining_error"]:
             return f"{words}, estimated PSNR {-10 * np.log10(facts['remaining_error']):.1f} dB"
         return words + (
             "" if facts["remaining_error"] is None else f", remaining error about {facts['remaining_error'] ** 0.5:.3g}"
         )
+
+    def _noise_words(self) -> str:
+        """The noise for a person, of every channel of a signal; nothing where it is not known."""
+        law = getattr(self.model, "noise_", self.noise)
+        channels = getattr(self.model, "noise_along_time_", None)
+        if channels is not None and 1 < len(channels.sigmas) <= NAMED:
+            return f", noise of σ = {', '.join(f'{sigma:.3g}' for sigma in channels.sigmas)}"
+        return "" if isinstance(law, str) else f", noise {law_in_words(law, of_one=self.data.scale > 1) or repr(law)}"
 
     def _table_words(self, columns: dict[str, Any]) -> str:
         """How many columns of a table were cleaned, by how much, and which were left alone."""
@@ -167,6 +184,12 @@ class DenoiseRun:
         if self.baseline:
             signal = without_baseline(signal, self.rate)
         found = self.model.denoise_signal(signal)
+        share = float(np.mean(np.square(signal - found)) / max(signal.var(), 1e-300))
+        if share > MOSTLY and not self._is_told:
+            note(
+                f"{self.data.name}: one column is taken for a signal, and {share:.0%} of its variance for noise; if "
+                "the order of its rows means nothing, leave it as it is."
+            )
         for rows in tiles.slices(len(given), rows_at_once(given.shape[1])):
             yield given[rows], found[rows]
 
@@ -204,6 +227,7 @@ class DenoiseRun:
             )
         gaussian = isinstance(self.noise, str | GaussianNoise)
         self._check_unit()
+        self._check_examples()
         if self.train is None and not gaussian and not self.is_plain and self.form.alone != "image":
             raise click.UsageError(
                 f"without clean examples only Gaussian noise can be removed, not {self.noise!r}: add --train."
@@ -212,6 +236,16 @@ class DenoiseRun:
             raise ValueError(
                 f"{self.data.name} has {self.data.shape[1]} columns, and the clean examples in {self.train.name} have "
                 f"{self.train.shape[1]}."
+            )
+
+    def _check_examples(self) -> None:
+        """Refuse to learn from a single row."""
+        source = self.data if self.train is None else self.train
+        if source.shape[0] == 1 and not self.form.alone:
+            advice = "name its file, or " if self.train is None and self.form.names else ""
+            raise click.UsageError(
+                f"{source.name} holds one {'image' if self.form.shape else 'row'}, and others like it are needed to "
+                f"learn from: {advice}give clean examples by --train."
             )
 
     def _check_unit(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from preimage.cli.common import CommandResult, counted
 if TYPE_CHECKING:
     import numpy as np
 
+    from preimage.cli.apply import Answer
     from preimage.io import Data, Reading
 
 LEARNED_FROM = 20_000  # rows of a large file
@@ -40,9 +41,11 @@ def command(
     """Fill in the missing values of INPUT; all other cells stay as they are.
 
     Without a MODEL, an Imputer learns from the rows of INPUT, which may have gaps everywhere, also in columns of text
-    with few levels. With a MODEL that `fit` wrote, that model fills the gaps in columns of numbers.
+    with few levels. One column alone is filled along its rows. With a MODEL that `fit` wrote, that model fills the
+    gaps in columns of numbers.
     """
     from preimage.cli.apply import opened_for, write_answers
+    from preimage.io import read
 
     if input is not None:
         with opened_for("impute", model, input, reading, scheduler) as (fitted, data):
@@ -50,26 +53,103 @@ def command(
     if scheduler is not None:
         raise click.UsageError("--scheduler needs a MODEL: an Imputer learns on this machine.")
     arrays = Path(output).suffix.lower() in (".npy", ".npz")  # which hold no text
-    imputer, data, n_gaps = _learned(model, replace(reading, categories=not arrays), seed)
-    result = write_answers(data, imputer.transform, output, data.form, force=force, gaps=True)
-    return CommandResult(
-        result.facts | _facts(imputer, data, n_gaps), f"{result.words}, {counted(n_gaps, 'gap')} filled"
+    data = read(model, replace(reading, categories=not arrays))
+    filling = _along_rows(data) if _is_single(data) else _from_other_columns(data, seed)
+    result = write_answers(
+        filling.data, filling.answer, output, data.form, force=force, gaps=True, columns=filling.known
     )
+    words = f"{result.words}, {counted(filling.facts['gaps'], 'gap')} filled{filling.words}"
+    return CommandResult(result.facts | filling.facts, words)
 
 
-def _learned(input: str, reading: Reading, seed: int) -> tuple[Any, Data, int]:
-    """An imputer fitted to the rows of a file, the rows, and how many gaps they have."""
+@dataclass(frozen=True, eq=False)
+class _Filling:
+    """Rows with gaps, what fills them in the columns that are known, and what to say of it."""
+
+    data: Data
+    answer: Answer
+    known: np.ndarray
+    facts: dict[str, Any]
+    words: str = ""
+
+
+def _from_other_columns(data: Data, seed: int) -> _Filling:
+    """By an imputer that learns from the rows; a column without any entry stays empty."""
     import numpy as np
 
     from preimage import Imputer
-    from preimage.io import read
 
-    data = read(input, reading)
-    n_gaps = sum(int(np.isnan(block).sum()) for block in data.blocks(gaps=True))
-    categories = () if data.form.table is None else data.form.table.categories
-    levels = list(range(data.shape[1] - len(categories), data.shape[1]))
-    imputer = Imputer(categorical=levels or None, keep_empty_features=True, random_state=seed)
-    return imputer.fit(_some_rows(data)), data, n_gaps
+    rows = _some_rows(data)
+    known = _known(data, rows)
+    table = data.form.table
+    categories = [] if table is None else [table.name(place) for place in table.categories]
+    n_known = int(known.sum())
+    levels = list(range(n_known - len(categories), n_known))
+    imputer = Imputer(categorical=levels or None, random_state=seed).fit(rows[:, known])
+
+    def answer(block: np.ndarray) -> np.ndarray:
+        found = block.copy()
+        found[:, known] = imputer.transform(block[:, known])
+        return found
+
+    facts = {
+        "method": "Imputer",
+        "gaps": _n_gaps(data, known),
+        "categories": categories,
+        "weights": imputer.weights_,
+        "errors": dict(zip(np.array(_names(data))[known].tolist(), imputer.errors_.tolist(), strict=True)),
+    }
+    return _Filling(data, answer, known, facts)
+
+
+def _is_single(data: Data) -> bool:
+    """Whether there is one column alone, of numbers."""
+    return data.shape[1] == 1 and not (data.form.table and data.form.table.categories)
+
+
+def _along_rows(data: Data) -> _Filling:
+    """One column, of which no other tells anything, filled along its rows."""
+    import numpy as np
+
+    from preimage.imputation.along_rows import filled_column
+
+    column = data.whole(gaps=True)
+    known, gaps = _known(data, column), int(np.isnan(column).sum())
+    found = filled_column(column[:, 0])
+    how = "on lines between their neighbours" if found.is_series else "by the mean, as the rows are no series"
+    facts = {"method": how, "gaps": gaps, "categories": [], "weights": {}, "errors": {_names(data)[0]: found.error}}
+    filled = replace(data, source=found.values[:, None], scale=1.0)
+    return _Filling(filled, lambda rows: rows, known, facts, f" {how}" if gaps else "")
+
+
+def _known(data: Data, rows: np.ndarray) -> np.ndarray:
+    """The columns with any entry among the rows; a note names the others."""
+    import numpy as np
+
+    from preimage.exceptions import DataFileError
+    from preimage.io.base import note
+    from preimage.io.columns import in_words
+
+    known = ~np.isnan(rows).all(axis=0)
+    if not known.any():
+        raise DataFileError(f"{data.name} has no entry in any column, and so nothing to fill the gaps from.")
+    if not known.all():
+        empty = [name for name, there in zip(_names(data), known, strict=True) if not there]
+        note(f"{data.name}: no entry to learn from in {in_words(empty)}, left as it is.")
+    return known
+
+
+def _n_gaps(data: Data, known: np.ndarray) -> int:
+    import numpy as np
+
+    return sum(int(np.isnan(block[:, known]).sum()) for block in data.blocks(gaps=True))
+
+
+def _names(data: Data) -> tuple[str, ...]:
+    """Names of the columns, all different."""
+    from preimage.io.columns import distinct
+
+    return distinct(data.form.columns or map(str, range(1, data.shape[1] + 1)))
 
 
 def _some_rows(data: Data) -> np.ndarray:
@@ -81,19 +161,3 @@ def _some_rows(data: Data) -> np.ndarray:
         kept.append(np.array(block[-done % step :: step]))
         done += len(block)
     return np.concatenate(kept)
-
-
-def _facts(imputer: Any, data: Data, n_gaps: int) -> dict[str, Any]:
-    """What was filled and how well, for a program."""
-    names = data.form.columns or tuple(str(number + 1) for number in range(data.shape[1]))
-    errors = dict(zip(names, imputer.errors_.tolist(), strict=True))
-    categories = (
-        [] if data.form.table is None else [data.form.table.name(place) for place in data.form.table.categories]
-    )
-    return {
-        "method": "Imputer",
-        "gaps": n_gaps,
-        "categories": categories,
-        "weights": imputer.weights_,
-        "errors": errors,
-    }

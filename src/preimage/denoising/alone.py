@@ -68,7 +68,7 @@ def estimated_noise(image: np.ndarray) -> NoiseCurve:
     stored, image = before_jpeg(image), image.reshape(-1, *image.shape[-2:])
     if min(image.shape[:-1]) < SHORTEST_SIDE:
         size = " × ".join(map(str, image.shape[:-1]))
-        warn(f"the noise of an image of {size} points cannot be estimated: give it.", NoiseLevelWarning)
+        warn(f"the noise of an image of {size} points cannot be estimated: give noise=σ.", NoiseLevelWarning)
         return NoiseCurve(0.0, 0.0)
     curve = replace(measured_noise(image, Limits.of(image[None])), doubt=DOUBT)
     if stored is None and not curve.limits:  # much of a drawing or text lies on a limit, and its strokes look the same

@@ -21,7 +21,7 @@ from preimage.denoising.levels import warn_of_more
 from preimage.denoising.pictures import CombinationRisk
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import GaussianNoise, NoiseLaw
-from preimage.statistics.noise_level.along_time import SignalNoise
+from preimage.statistics.noise_level.along_time import FRAME, SignalNoise
 
 PIECE, MARGIN = 2**17, 2**12  # samples that are answered at once, and that are seen on either side of them
 SAMPLED, SAMPLES = 2**13, 8  # samples of a part of a long recording on which patches are tried, and how many parts
@@ -30,7 +30,7 @@ LENGTHS = {"quick": (64, 128), "standard": (64, 128, 256), "best": (32, 64, 128,
 LONG = (64, 128)  # and for long recordings
 REACH = 24  # lengths of a patch within which similar ones are sought
 STEP = 0.05  # length of the probe in σ
-SHORTEST = 256  # samples from which noise can be estimated
+SHORTEST = 2 * FRAME  # samples from which noise can be estimated
 FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by this factor
 FAINT = 1e-6  # noise beside the spread of a channel up to which there is none
 ABSENT = 0.1  # of what noise would at least have removed: where less is, there is none
@@ -208,7 +208,7 @@ def _stein(part: _Part, ways: dict[str, Steps], rng, number: int, n_parts: int) 
 
 def _estimated(signal: np.ndarray) -> SignalNoise:
     if len(signal) < SHORTEST:
-        warn(f"the noise of a signal of {len(signal)} samples cannot be estimated: give it.", NoiseLevelWarning)
+        warn(f"the noise of a signal of {len(signal)} samples cannot be estimated: give noise=σ.", NoiseLevelWarning)
         return SignalNoise.given(0.0, signal.shape[1])
     return SignalNoise.estimated(signal)
 

@@ -184,7 +184,7 @@ def column_noise(X: np.ndarray) -> np.ndarray:
         found[varies] = deviation[varies] * _floor(Z)
     else:
         warn(
-            f"{varies.sum()} columns whose rows are no series do not tell their noise: name it.",
+            "fewer than three columns whose rows are no series do not tell their noise: give noise=σ.",
             NoiseLevelWarning,
         )
     return np.where(_without_noise(X[:MOST_FOR_STEPS], found), 0.0, found)

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from preimage import denoising, kernels
 from preimage.estimators import conventions
 from preimage.gram import threads, tiles
+from preimage.io.columns import distinct
 from preimage.io.models import Persistent
 from preimage.kernels import Radial
 from preimage.kernels.base import is_number
@@ -133,8 +134,8 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
             self.stack_, self.noise_, self.risk_, self.units_ = found.stack, found.noise, found.risk, found.units
             self.__dict__.pop("summary_", None)
             if isinstance(found.stack, denoising.DenoisedTable):
-                names = getattr(self, "feature_names_in_", range(X.shape[1]))
-                self.summary_ = {str(name): column for name, column in zip(names, found.stack.columns, strict=True)}
+                names = distinct(map(str, getattr(self, "feature_names_in_", range(X.shape[1]))))
+                self.summary_ = dict(zip(names, found.stack.columns, strict=True))
         return self
 
     @conventions.also_distributed

@@ -16,6 +16,7 @@ from preimage.gram import threads
 from preimage.imputation import ErrorCalibration, FilledByMixture, learn
 from preimage.imputation.levels import Levels
 from preimage.imputation.text import TextLevels
+from preimage.io.columns import in_words
 from preimage.io.models import Persistent
 from preimage.kernels.base import is_number
 
@@ -98,9 +99,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         with conventions.unchanged_on_failure(self), threads.limited(self.n_jobs):
             X, _ = self._read(X, reset=True)
             rng = conventions.generator(self.random_state)
-            self.known_ = ~np.isnan(X).all(axis=0)
-            if not self.known_.all():
-                warn(f"{(~self.known_).sum()} columns have no entry to learn from.", NothingFoundWarning)
+            self.known_ = self._with_entries(X)
             self.levels_ = Levels.of(X[:, self.known_], self._categorical()[self.known_])
             rows = self.levels_.spread(X[:, self.known_])
             self.offset_, self.unit_ = np.nanmean(rows, axis=0), _unit(rows)
@@ -199,6 +198,17 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         if not is_scalar_nan(self.missing_values):
             rows[given == self.missing_values] = np.nan
         return rows, given
+
+    def _with_entries(self, X: Array) -> Array:
+        """Which columns have any entry; a warning names the others."""
+        known = np.asarray(np.isfinite(X).any(axis=0))
+        if not known.any():
+            raise ValueError("X has no entry in any column, and so nothing to learn from.")
+        if not known.all():
+            empty = in_words(getattr(self, "feature_names_in_", np.arange(X.shape[1]))[~known].tolist())
+            fate = "filled with 0" if self.keep_empty_features else "left out of the answer"
+            warn(f"no entry to learn from in {empty}, {fate}.", NothingFoundWarning)
+        return known
 
     def _text_of(self, X) -> TextLevels:
         """The levels of the columns of text."""

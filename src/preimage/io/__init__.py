@@ -18,7 +18,7 @@ import numpy as np
 from preimage.exceptions import DataFileError
 from preimage.io import delimited
 from preimage.io.atomic import followed, written
-from preimage.io.base import Data, Form, Reading
+from preimage.io.base import Data, Form, Reading, note
 from preimage.io.bounds import check_path
 
 __all__ = ["Data", "Form", "Reading", "read", "writing"]
@@ -33,7 +33,11 @@ FORMATS = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"), "images"),
 }
 TABLES = ("delimited", "parquet", "excel")
-OTHERWISE = {".xls": "save it as .xlsx or CSV", ".ods": "save it as .xlsx or CSV", ".mp3": "save it as .wav or .flac"}
+OTHERWISE = {
+    **dict.fromkeys((".xls", ".ods"), "save it as .xlsx or CSV"),
+    **dict.fromkeys((".mp3", ".ogg"), "save it as .wav or .flac"),
+    **dict.fromkeys((".webp", ".gif"), "save it as .png"),
+}
 
 Write = Callable[[Iterable[np.ndarray]], None]
 
@@ -131,8 +135,11 @@ def writing(path: str | os.PathLike[str], form: Form, *, overwrite: bool = False
         with import_module("preimage.io.images").new_folder(path, form, overwrite) as write:
             yield write
         return
-    writer = import_module(f"preimage.io.{_format(path)}")
+    name = _format(path)
+    writer = import_module(f"preimage.io.{name}")
     writer.check(path, form)
+    if form.text.comments and name != "delimited":
+        note(f"{path}: the comments before the table are left out (lines: {len(form.text.comments)}).")
     with written(path, overwrite=overwrite) as unfinished:
         yield lambda blocks: writer.write(unfinished, blocks, form)
 

@@ -38,7 +38,7 @@ def written(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator
     if path.exists() and not path.is_file():
         raise FileExistsError(f"{path} is a device or a pipe, and no file that could be replaced.")
     if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} exists already and is left as it is; --force (overwrite=True) replaces it.")
+        raise FileExistsError(f"{path} exists already and is left as it is; overwrite=True replaces it.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder {path.parent} does not exist.")
     remove_leftovers(path)

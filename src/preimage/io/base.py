@@ -33,12 +33,17 @@ class Reading:
         The columns that a model was fitted on, taken by name in its order; files without names are read as they are.
     delimiter, decimal, encoding : str or None
         Of text.
+    thousands : str or None
+        What parts the thousands of numbers in text.
     header : bool or None
         Whether the first line of a text names the columns.
     missing : tuple of str
         Marks of missing numbers beside the usual ones.
     categories : bool
         Whether columns of text with few levels are read as numbers, after the others, to have their gaps filled.
+    signal : bool
+        Whether the columns are channels of one signal; an evenly spaced one among others is their time, and so is a
+        first one that only rises or falls: they are carried along.
 
     See Also
     --------
@@ -66,22 +71,25 @@ class Reading:
     encoding: str | None = None
     header: bool | None = None
     missing: tuple[str, ...] = ()
+    thousands: str | None = None
     categories: bool = False
+    signal: bool = False
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing is said that only a table can obey."""
-        return replace(self, expected=None, categories=False) == Reading()
+        return replace(self, expected=None, categories=False, signal=False) == Reading()
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How text holds a table."""
+    """How text holds a table; ``comments`` are the lines with # that stand before it."""
 
     delimiter: str = ","
     quote: str = '"'
     decimal: str = "."
     encoding: str = "utf-8"
+    comments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,6 +184,12 @@ class Form:
             return self.table
         names = self.columns or [f"pixel_{number}" for number in range(1, int(np.prod(self.shape)) + 1)]
         return Columns.of_files(self.names).followed_by(names)
+
+    @property
+    def header(self) -> tuple[str, ...] | None:
+        """Names of all columns of the table that the rows make."""
+        table = self.as_table()
+        return self.columns if table is None else table.names
 
     @property
     def carried(self) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ A packed file can claim any size. Every reader gets its file from :func:`opened`
 =============  ====================================================================================================
 bound          refuses
 =============  ====================================================================================================
-``FREELY``     more bytes than these, unless the file has at least one for every ``RATIO`` of them.
+``FREELY``     more bytes than these, unless the file has at least one for every ``RATIO`` of them; eight pixels in
+               black and white are one.
 ``ENTRIES``    more members of an archive, or pages of an image.
 ``DEPTH``      deeper nesting of JSON.
 ``LINE``       longer lines of text.
@@ -49,9 +50,12 @@ class BoundedFile:
     stream: BinaryIO
     size: int
 
-    def allow(self, unfolded: float, ratio: float = RATIO) -> None:
-        """Refuse to unfold to so many bytes, if the file is too small to hold them or the memory to keep them."""
-        refuse_claim(self.name, unfolded, self.size, ratio)
+    def allow(self, unfolded: float, ratio: float = RATIO, *, bits: int = 8) -> None:
+        """Refuse to unfold to so many bytes, if the file is too small to hold them or the memory to keep them.
+
+        ``bits`` are those of a byte that say anything: a pixel in black and white takes a byte, and has one.
+        """
+        refuse_claim(self.name, unfolded * bits / 8, self.size, ratio)
         if unfolded > free_memory() / 2:
             raise DataFileError(
                 f"{self.name} unfolds to {unfolded / 2**20:,.0f} MiB, too much for the memory: save it as .npy, which "

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 Pieces = list[Any]  # parts of one column, lists or arrow arrays, one after the other
+NAMED = 5  # columns that a sentence names
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,18 +65,18 @@ class Columns:
 
     def followed_by(self, names: Sequence[str]) -> Columns:
         """The columns that are carried along, with other numbers after them."""
-        count = len(self.others)
-        numbers = tuple(range(count, count + len(names)))
-        return Columns((*map(self.name, self.others), *names), numbers, tuple(range(count)), self.walk)
+        width = len(self.others)
+        numbers = tuple(range(width, width + len(names)))
+        return Columns((*map(self.name, self.others), *names), numbers, tuple(range(width)), self.walk)
 
     def beside(self, blocks: Iterable[np.ndarray]) -> Iterator[list[np.ndarray | Pieces]]:
         """All columns of blocks of rows in their places: numbers as arrays, the others as pieces."""
         feed = _Feed(self.walk(), len(self.others))
         for block in blocks:
-            count = len(self.numbers)
-            columns: dict[int, np.ndarray | Pieces] = dict(zip(self.numbers, block.T[:count], strict=True))
+            width = len(self.numbers)
+            columns: dict[int, np.ndarray | Pieces] = dict(zip(self.numbers, block.T[:width], strict=True))
             kept = dict(zip(self.others, feed.take(len(block)), strict=True))
-            for (place, category), numbers in zip(self.categories.items(), block.T[count:], strict=True):
+            for (place, category), numbers in zip(self.categories.items(), block.T[width:], strict=True):
                 kept[place] = category.filled(kept[place], numbers)
             columns |= kept
             yield [columns[place] for place in range(len(columns))]
@@ -110,6 +112,26 @@ def arrow_matrix(batch: Any, places: Sequence[int]) -> np.ndarray:
     for number, place in enumerate(places):
         matrix[:, number] = batch.column(place).cast("float64", safe=False).to_numpy(zero_copy_only=False)
     return matrix
+
+
+def in_words(names: Iterable[Any]) -> str:
+    """Columns in a sentence: column 'a', or columns 'a', 'b' and 7 others."""
+    named = [repr(name) for name in names]
+    rest = f" and {len(named) - NAMED} others" if len(named) > NAMED + 1 else ""
+    shown = named[:NAMED] if rest else named
+    return f"column{'' if len(named) == 1 else 's'} {', '.join(shown)}{rest}"
+
+
+def distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of columns, of which equal ones end in _2, _3 and so on, from the second of them."""
+    given = list(names)
+    taken, found = set(given), dict.fromkeys(given[:1])
+    for name in given[1:]:
+        numbered = (f"{name}_{number}" for number in count(2))
+        own = next(other for other in numbered if other not in taken) if name in found else name
+        taken.add(own)
+        found[own] = None
+    return tuple(found)
 
 
 def _text(value: Any) -> str:

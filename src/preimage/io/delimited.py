@@ -39,7 +39,7 @@ def check(path: Path, form: Form) -> None:
 
 
 def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
-    """Write the header, if there is one, and the rows with as few digits as tell them apart."""
+    """Write comments and the header, if there are any, and the rows with as few digits as tell them apart."""
     delimiter = "\t" if path.suffix.lower() == ".tsv" else form.text.delimiter
     with path.open("w", encoding=form.text.encoding, newline="") as file:
         _write(file, blocks, form, delimiter, form.text.decimal)
@@ -52,12 +52,11 @@ def write_standard_output(blocks: Iterable[np.ndarray], form: Form) -> None:
 
 def _write(file: TextIO, blocks: Iterable[np.ndarray], form: Form, delimiter: str, decimal: str) -> None:
     table = form.as_table()
-    header = form.columns if table is None else table.names
     writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-    for columns in all_columns(blocks, table):
-        if header:  # with the first rows, so that a command that fails before them writes nothing
-            writer.writerow(harmless(header))
-            header = None
+    for number, columns in enumerate(all_columns(blocks, table)):
+        if not number:  # with the first rows, so that a command that fails before them writes nothing
+            file.writelines(delimiter.join(harmless(line.split(delimiter))) + "\n" for line in form.text.comments)
+            writer.writerows([harmless(form.header)] if form.header else [])
         writer.writerows(zip(*_texts(columns, table, decimal), strict=True))
 
 
@@ -67,7 +66,7 @@ def _texts(columns: Sequence[np.ndarray | Pieces], table: Columns | None, decima
         if not isinstance(column, np.ndarray):
             yield harmless(_text(value) for value in plain_values(column))
             continue
-        texts = column.astype(str).tolist()
+        texts = ["" if text == "nan" else text for text in column.astype(str).tolist()]
         if place in whole:
             texts = [text.removesuffix(".0") for text in texts]
         yield [text.replace(".", decimal) for text in texts] if decimal != "." else texts
@@ -80,7 +79,7 @@ def _text(value: Any) -> str:
 
 
 def _read(name: str, open_bytes: Callable[[], BinaryIO], size: int, reading: Reading) -> Data:
-    text = _Text(name, open_bytes, reading, size > ARROW)
+    text = _Text(name, open_bytes, reading, size > ARROW and reading.thousands is None)
     large = size > LARGE // 4  # a number takes about twice as many bytes in memory, and more while it is read
     return tables.tabled(text, reading, large=large, text=text.found.dialect)
 
@@ -142,7 +141,7 @@ class _Text(records.Records):
             except UnicodeError as error:
                 encoding = "UTF-8" if self._encoding.startswith("utf-8") else self._encoding
                 raise DataFileError(
-                    f"{self.name} is no text in {encoding}: name its encoding by --encoding, such as cp1252."
+                    f"{self.name} is no text in {encoding}: name its encoding by encoding=, such as cp1252."
                 ) from error
 
 

@@ -7,7 +7,6 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import BinaryIO, TextIO
 
 from preimage.exceptions import DataFileError
@@ -59,8 +58,8 @@ def encoding(open_bytes: Callable[[], BinaryIO]) -> str:
 
 def recognised(name: str, file: TextIO, reading: Reading, encoding: str) -> Found:
     """The dialect of a text, by its first lines."""
-    lines = [(number, line) for number, line in islice(enumerate(file, 1), SAMPLE) if line.strip()]
-    skip, comment, named = _leading(lines)
+    lines = _first_lines(file)
+    skip, comments, named = _leading(lines)
     sample = [line for number, line in lines if number > skip]
     if not sample:
         raise DataFileError(f"{name} is empty.")
@@ -68,23 +67,37 @@ def recognised(name: str, file: TextIO, reading: Reading, encoding: str) -> Foun
     delimiter = reading.delimiter or named or _delimiter(sample, quote)
     spaced = f"{delimiter} {quote}" in "".join(sample)
     rows = list(_cells(sample, delimiter, quote, spaced))
-    decimal = reading.decimal or _decimal(name, [cell.strip() for row in rows for cell in row])
-    names = _names(list(_cells([comment, comment.lstrip("# ")], delimiter, quote, spaced)), rows[0]) if comment else ()
-    return Found(Dialect(delimiter, quote, decimal, encoding), skip, names, spaced)
+    cells = [cell.strip() for row in rows for cell in row]
+    decimal = reading.decimal or (_other_sign(reading.thousands) if reading.thousands else _decimal(name, cells))
+    last = comments[-1] if comments and not comments[-1].startswith("##") else ""  # ## begins a label of JCAMP
+    names = _names(list(_cells([last, last.lstrip("# ")], delimiter, quote, spaced)), rows[0])
+    dialect = Dialect(delimiter, quote, decimal, encoding, tuple(comments[:-1] if names else comments))
+    return Found(dialect, skip, names, spaced)
 
 
-def _leading(lines: Sequence[tuple[int, str]]) -> tuple[int, str, str]:
-    """The number and the text of the last line before the table, and the delimiter that Excel's first line names."""
-    skip, comment, named = 0, "", ""
+def _first_lines(file: TextIO) -> list[tuple[int, str]]:
+    """Comments and as many other lines as tell the dialect, with their numbers; empty ones are left out."""
+    found, left = list[tuple[int, str]](), SAMPLE
+    for number, line in enumerate(file, 1):
+        found += [(number, line)] * bool(line.strip())
+        left -= not line.startswith("#")
+        if not left:
+            break
+    return found
+
+
+def _leading(lines: Sequence[tuple[int, str]]) -> tuple[int, list[str], str]:
+    """The number of lines before the table, the comments in them, and the delimiter that Excel's first line names."""
+    skip, comments, named = 0, list[str](), ""
     for number, line in lines:
         if found := re.fullmatch(r"sep=(.)", line.strip(), re.IGNORECASE):
             named = found.group(1)
         elif line.startswith("#"):
-            comment = line.strip()
+            comments.append(line.strip())
         else:
             break
         skip = number
-    return skip, comment, named
+    return skip, comments, named
 
 
 def _names(candidates: Sequence[list[str]], first: list[str]) -> tuple[str, ...]:
@@ -125,8 +138,13 @@ def _decimal(name: str, cells: Sequence[str]) -> str:
     if not commas or any("." in cell and POINT.fullmatch(cell) for cell in cells):
         return "."
     if all(re.fullmatch(r"[+-]?\d{1,3},\d{3}", cell) for cell in commas):
-        note(f"{name}: {commas[0]!r} is read with a decimal comma; remove the comma if it separates thousands.")
+        note(f"{name}: {commas[0]!r} is read with a decimal comma; give thousands=',' if it separates thousands.")
     return ","
+
+
+def _other_sign(thousands: str) -> str:
+    """The decimal sign of numbers whose thousands are parted so."""
+    return "," if thousands == "." else "."
 
 
 def _cells(lines: Sequence[str], delimiter: str, quote: str, spaced: bool) -> Iterator[list[str]]:

@@ -44,9 +44,8 @@ def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
     """Write the header, if there is one, and the rows."""
     book = needed("openpyxl", str(path), OTHERWISE).Workbook(write_only=True)
     sheet, table = book.create_sheet("Sheet1"), form.as_table()
-    header = form.columns if table is None else table.names
-    if header:
-        sheet.append(list(header))
+    if form.header:
+        sheet.append(list(form.header))
     for columns in all_columns(blocks, table):
         for row in zip(*map(plain_values, columns), strict=True):
             sheet.append([None if isinstance(cell, float) and math.isnan(cell) else cell for cell in row])

@@ -103,7 +103,7 @@ def _check_folder(path: Path, form: Form, overwrite: bool) -> None:
     if not path.exists():
         return
     if not path.is_dir() or not overwrite:
-        raise FileExistsError(f"{path} exists already and is left as it is; --force (overwrite=True) replaces it.")
+        raise FileExistsError(f"{path} exists already and is left as it is; overwrite=True replaces it.")
     _refuse_others(path, path, form)
 
 
@@ -173,4 +173,4 @@ def _like(first: DecodedImage, file: Path, model: Path) -> np.ndarray:
 
 def _words(found: DecodedImage) -> str:
     kind = "grey" if len(found.shape) == 2 else "colour"
-    return f"{found.shape[1]}×{found.shape[0]} {kind} of {8 * np.dtype(found.form.dtype).itemsize} bits"
+    return f"{found.shape[0]} high and {found.shape[1]} wide, {kind} of {8 * np.dtype(found.form.dtype).itemsize} bits"

@@ -11,9 +11,9 @@ import numpy as np
 
 from preimage.exceptions import DataFileError
 from preimage.io import base, bounds, records, tables
-from preimage.io.base import Data, Form, Reading, needed
+from preimage.io.base import Data, Form, Reading, needed, note
 from preimage.io.chunks import rows_at_once
-from preimage.io.columns import Pieces, all_columns, arrow_matrix
+from preimage.io.columns import Pieces, all_columns, arrow_matrix, distinct, in_words
 
 RUN = 100_000  # numbers that a byte of a table may stand for: columns that repeat one value are packed well
 
@@ -25,18 +25,20 @@ def read(path: Path, reading: Reading) -> Data:
 
 
 def check(path: Path, form: Form) -> None:
-    """A table holds everything, where pyarrow is installed."""
+    """A table holds everything, where pyarrow is installed, but equal names: most readers refuse them."""
     needed("pyarrow.parquet", str(path))
+    given = form.header or ()
+    if renamed := [own for name, own in zip(given, distinct(given), strict=True) if name != own]:
+        note(f"{path}: equal names of columns are told apart: {in_words(renamed)}.")
 
 
 def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
     """Write the rows as they come."""
     arrow, parquet = needed("pyarrow", str(path)), needed("pyarrow.parquet", str(path))
-    table, writer = form.as_table(), None
+    table, writer, names = form.as_table(), None, distinct(form.header or ())
     try:
         for columns in all_columns(blocks, table):
-            named = form.columns if table is None else table.names
-            names = named or [f"column_{number + 1}" for number in range(len(columns))]
+            names = names or tuple(f"column_{number + 1}" for number in range(len(columns)))
             batch = arrow.Table.from_arrays([_column(arrow, column) for column in columns], names=list(names))
             if table is not None and table.metadata:
                 batch = batch.replace_schema_metadata(table.metadata)
@@ -49,7 +51,7 @@ def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
 
 def _column(arrow: Any, column: np.ndarray | Pieces) -> Any:
     if isinstance(column, np.ndarray):
-        return arrow.array(np.ascontiguousarray(column))
+        return arrow.array(np.ascontiguousarray(column), from_pandas=True)  # gaps are nulls
     pieces = [piece if hasattr(piece, "to_pylist") else _typed(arrow, piece) for piece in column]
     return arrow.chunked_array(pieces)
 

@@ -143,7 +143,8 @@ def _by_pillow(opened: Any, file: Path, bounded: BoundedFile) -> DecodedImage:
     _refuse_deep_colour(opened, bounded)
     count = getattr(opened, "n_frames", 1) if opened.format == "TIFF" else 1
     bounded.allow_entries(count)
-    bounded.allow(count * opened.width * opened.height * BYTES.get(opened.mode, len(opened.getbands())))
+    n_bytes = count * opened.width * opened.height * BYTES.get(opened.mode, len(opened.getbands()))
+    bounded.allow(n_bytes, bits=1 if opened.mode == "1" else 8)
     if count == 1:
         opened.load()
         return _one(opened, file)

@@ -18,6 +18,7 @@ MISSING = {"", "na", "nan", "n/a", "#n/a", "#na", "<na>", "null", "none", "nil",
 MISSING |= {"#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}  # what a spreadsheet shows for no number
 CELL = 100  # bytes of a cell, while it is text
 HEAD = 200  # rows that tell what a table is like
+THOUSANDS = re.compile(r"[+-]?\d{1,3}( \d{3})+(?![ \d]).*")  # whole thousands, parted by spaces
 MISTYPED = re.compile(r"[+-]?[.,]?\d[\d.,]*[A-Za-z ]?[\d.,]*")  # a number with a wrong letter in it
 
 Line = tuple[int, Sequence[Any]]
@@ -41,7 +42,8 @@ class Records:
     def __init__(self, name: str, walk: Callable[[], Iterator[Line]], reading: Reading, decimal: str = "."):
         self.name, self._walk, self.decimal = name, walk, decimal
         self._missing = MISSING | {mark.lower() for mark in reading.missing}
-        self._is_usual = decimal == "." and not reading.missing
+        self._thousands = reading.thousands
+        self._is_usual = decimal == "." and not (reading.missing or reading.thousands)
         lines = list(islice(walk(), HEAD + 1))
         if not lines:
             raise DataFileError(f"{name} is empty.")
@@ -95,13 +97,22 @@ class Records:
             row = values.index(None)
             named = repr(self.names[place]) if self.names else place + 1
             first = self.names is None and lines[row][0] == self._first
-            advice = (
-                "--header, if this line names the columns" if first else f"--keep {place + 1} carries the column along"
-            )
+            cell = _text(cells[row])
             raise DataFileError(
-                f"{self.name}, line {lines[row][0]}, column {named}: {_text(cells[row])!r:.60} is no number ({advice})."
+                f"{self.name}, line {lines[row][0]}, column {named}: {cell!r:.60} is no number "
+                f"({'header=True, if this line names the columns' if first else self._advice(cell, place)})."
             )
         return values
+
+    def _advice(self, cell: str, place: int) -> str:
+        """What to do about a cell that is no number."""
+        other = "." if self.decimal == "," else ","
+        parted = THOUSANDS.fullmatch(cell.replace(other, " "))
+        return (
+            f"thousands={other!r} if that separates thousands"
+            if parted
+            else f"keep=('{place + 1}',) carries the column along"
+        )
 
     def _values(self, cells: Sequence[Any]) -> list[Any]:
         return [self.number(cell) for cell in cells]
@@ -115,6 +126,8 @@ class Records:
         cell = cell.strip()
         if cell.lower() in self._missing:
             return np.nan
+        if self._thousands and THOUSANDS.fullmatch(cell.replace(self._thousands, " ")):
+            cell = cell.replace(self._thousands, "")
         if self.decimal == ",":
             cell = cell.replace(",", ".") if "." not in cell else "_"
         try:
@@ -154,9 +167,7 @@ class Records:
         counts = any(counted == list(range(first, first + len(counted))) for first in (0, 1))
         if counts and not nameless and len(counted) > 2:
             shown = ", ".join(_text(cell) for cell in cells[:3])
-            note(
-                f"{self.name}: the first line ({shown}, …) is read as numbers; --header takes it for names of columns."
-            )
+            note(f"{self.name}: the first line ({shown}, …) is read as numbers; header=True takes it for names.")
         return counts and nameless and len(counted) > 0
 
 

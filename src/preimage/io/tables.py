@@ -52,7 +52,7 @@ def tabled(source: Source, reading: Reading, *, large: bool, text: Dialect | Non
     others = tuple(place for place in range(len(source.kinds)) if place not in numbers)
     worked_on = (*numbers, *categories)
     columns = None if source.names is None else tuple(source.names[place] for place in worked_on)
-    alone = "signal" if len(worked_on) == 1 else ""
+    alone = "signal" if len(worked_on) == 1 or reading.signal else ""
     whole = frozenset(place for place in numbers if source.kinds[place] == "whole numbers")
 
     def walk() -> Iterator[tuple[np.ndarray, list[Any]]]:
@@ -100,6 +100,9 @@ def _chosen(source: Source, reading: Reading, categories: Collection[int] = ()) 
             reason = kind if "number" not in kind else _identifier(source, place)
             reasons |= {place: reason} if reason else {}
     numbers = tuple(place for place in range(len(source.kinds)) if place not in reasons)
+    if reading.signal and len(times := _times(source, numbers)) < len(numbers):
+        reasons |= times
+        numbers = tuple(place for place in numbers if place not in times)
     if not numbers:
         raise DataFileError(f"{source.name} has no column of numbers.")
     _tell(source, {place: reason for place, reason in reasons.items() if place not in {*keep, *categories}})
@@ -161,17 +164,32 @@ def _identifier(source: Source, place: int) -> str:
     if _names_rows(name) and source.kinds[place] == "whole numbers" and len(np.unique(values)) == len(values) > 2:
         return "an identifier"
     is_axis = AXIS.fullmatch(name) or sum("number" in kind for kind in source.kinds) == 2
-    if place == 0 and is_axis and len(values) > 3 and _is_even(values, steps):
+    if place == 0 and is_axis and _is_even(values):
         return "evenly spaced"
     return ""
+
+
+def _times(source: Source, numbers: Sequence[int]) -> dict[int, str]:
+    """The columns beside the channels of a signal that say where its samples lie, with the reasons.
+
+    They are evenly spaced, or the first of them rises or falls throughout, as no channel with noise does.
+    """
+    found = {place: "evenly spaced" for place in numbers if _is_even(source.head[place])}
+    steps = np.diff(np.array(source.head[numbers[0]], dtype=float)) if numbers else np.zeros(0)
+    if len(steps) > 2 and ((steps > 0).all() or (steps < 0).all()):
+        found.setdefault(numbers[0], "rising" if steps[0] > 0 else "falling")
+    return found
 
 
 def _names_rows(name: str) -> bool:
     return bool(CAMEL.fullmatch(name) or re.fullmatch(r"(.*[\W_])?(id|index|uuid|key|row|nr|no)\.?", name.lower()))
 
 
-def _is_even(values: np.ndarray, steps: np.ndarray) -> bool:
-    """Whether values rise by equal steps, up to the digits they are written with."""
-    step = float(steps.mean())
+def _is_even(cells: Sequence[Any] | np.ndarray) -> bool:
+    """Whether numbers rise or fall by equal steps, up to the digits they are written with."""
+    values = np.array(cells, dtype=float)
+    if len(values) <= 3 or not np.isfinite(values).all():
+        return False
+    step = float(np.diff(values).mean())
     line = values[0] + step * np.arange(len(values))
-    return step > 0 and bool((steps > 0).all()) and bool(np.abs(values - line).max() <= 0.05 * step)
+    return step != 0 and bool(np.abs(values - line).max() <= 0.05 * abs(step))

@@ -37,7 +37,8 @@ class Persistent:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator, fitted or not, to a model file, whole or not at all; :func:`preimage.load` reads it.
 
-        A file that is there is replaced. Functions, such as a callable kernel, are code and are refused.
+        The name ends in .npz. A file that is there is replaced. Functions, such as a callable kernel, are code and are
+        refused.
         """
         save(self, path)
 
@@ -58,7 +59,9 @@ class Summary:
 
 
 def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-    """Write an estimator, or any other frozen object of this library, to a model file."""
+    """Write an estimator, or any other frozen object of this library, to a model file, whose name ends in .npz."""
+    if not os.fspath(path).lower().endswith(".npz") and not os.path.isdir(path):
+        raise ValueError(f"{os.fspath(path)}: a model file ends in .npz.")
     encoder = TreeWriter()
     tree = encoder.encode(model, type(model).__name__)
     header = {"format": FORMAT, "version": VERSION, "library": __version__, "model": tree}

@@ -34,7 +34,7 @@ class Reading:
     delimiter, decimal, encoding : str or None
         Of text.
     thousands : str or None
-        What parts the thousands of numbers in text.
+        What separates the thousands of numbers in text.
     header : bool or None
         Whether the first line of a text names the columns.
     missing : tuple of str

@@ -211,7 +211,7 @@ _TABLE_OPTIONS = (
     click.option("--keep", type=NAMES, default=(), help="Carry these columns of a table along unchanged."),
     click.option("--delimiter", type=DELIMITER, help="Delimiter of a text file; detected by default."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a text file; detected by default."),
-    click.option("--thousands", type=click.Choice([",", ".", "'", " "]), help="What separates thousands in a text file."),
+    click.option("--thousands", type=click.Choice([",", ".", "'", " "]), help="Separator of thousands in a text file."),
     click.option(
         "--encoding", type=ENCODING, help="Encoding of a text file, such as cp1252; UTF-8 and UTF-16 are detected."
     ),

@@ -34,7 +34,7 @@ class Reading:
     delimiter, decimal, encoding : str or None
         Of text.
     thousands : str or None
-        What separates the thousands of numbers in text.
+        Separator of thousands in the numbers of a text file.
     header : bool or None
         Whether the first line of a text names the columns.
     missing : tuple of str

@@ -13,7 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from preimage import Denoiser, load, progress
 from preimage.datasets import load_digits
-from preimage.denoising.impulses import filled, filling_risk
+from preimage.denoising import alone
+from preimage.denoising.impulses import Impulses, filled, filling_risk, impulses_in
 from preimage.exceptions import NoiseLevelWarning
 from preimage.kernels import Gaussian, Polynomial
 from preimage.noise import GaussianNoise, Masking, PoissonNoise, RandomImpulses, SaltAndPepper, SpeckleNoise
@@ -282,6 +283,22 @@ def test_impulses_of_any_value_are_recognised_and_beat_a_median(p):
     assert denoiser.noise_.p == pytest.approx(p, rel=0.2)
     assert 0.4 * mse(found, clean) < denoiser.risk_ < 2.5 * mse(found, clean)  # those not found are told by their law
     assert psnr(clean, found) > psnr(clean, median_filter(noisy, 3))
+
+
+def test_texture_that_stays_after_filling_is_not_taken_for_impulses():
+    photo = load_sample_image("china.jpg")[100:196, 200:296].mean(axis=2) / 255
+    noisy = GaussianNoise(0.02)(photo, np.random.default_rng(0))
+    assert impulses_in(noisy[..., None]) is None
+
+
+def test_impulses_are_filled_once_whatever_is_found_in_the_rest(monkeypatch):
+    photo = load_sample_image("flower.jpg")[100:132, 200:232].mean(axis=2) / 255
+    some = np.zeros((*photo.shape, 1), dtype=bool)
+    some[3, 4] = True
+    monkeypatch.setattr(alone, "impulses_in", lambda image: Impulses(some, SaltAndPepper(0.001), 0.0))
+    denoiser = Denoiser(effort="quick", random_state=0)
+    denoiser.denoise_image(photo)
+    assert isinstance(denoiser.noise_, SaltAndPepper)
 
 
 @pytest.mark.parametrize("c", [0.02, 0.1])

@@ -44,10 +44,15 @@ def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np
 
 
 def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
-    if law is None and (impulses := impulses_in(image)):
-        found = _one_kind(filled(image, impulses.missing), law, effort, rng)
-        left = filling_risk(image, impulses.missing, rng) if impulses.left is None else impulses.left
-        return replace(found, noise=impulses.law, risk=found.risk + left)
+    impulses = impulses_in(image) if law is None else None
+    if impulses is None:
+        return _without_impulses(image, law, effort, rng)
+    found = _without_impulses(filled(image, impulses.missing), law, effort, rng)
+    left = filling_risk(image, impulses.missing, rng) if impulses.left is None else impulses.left
+    return replace(found, noise=impulses.law, risk=found.risk + left)
+
+
+def _without_impulses(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
     units, curve = Units.of(image), _given(image, law) if law else estimated_noise(image)
     if np.ptp(image) == 0 or not curve.floor + curve.slope + curve.bend > NO_NOISE * units.scale**2:
         return Answered(image.copy(), 0.0, {}, curve.law)

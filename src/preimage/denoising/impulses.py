@@ -54,9 +54,11 @@ def impulses_in(image: np.ndarray) -> Impulses | None:
     if (missing := lost(image)) is not None:
         return Impulses(missing, SaltAndPepper(float(missing.mean()), low, high))
     middle = tuple(slice((n - min(n, ENOUGH)) // 2, (n + min(n, ENOUGH)) // 2) for n in image.shape[:-1])
-    if low < high and (seen := _Outliers.of(image[middle], low, high)).are_random():
-        return _random_impulses(image, seen.share(), low, high)
-    return None
+    if low == high or not (seen := _Outliers.of(image[middle], low, high)).are_random():
+        return None
+    found = _random_impulses(image, seen.share(), low, high)
+    rest = _Outliers.of(filled(image, found.missing)[middle], low, high)
+    return None if found.missing.mean() < FEWEST or rest.are_random() else found  # outliers that stay are texture
 
 
 def _random_impulses(image: np.ndarray, p: float, low: float, high: float) -> Impulses:

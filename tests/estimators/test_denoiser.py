@@ -343,6 +343,24 @@ def test_a_clean_picture_comes_back_nearly_as_it_was(name, axis):
     assert psnr(photo, Denoiser(effort="quick", random_state=0).denoise_image(photo)) > 45
 
 
+@pytest.mark.parametrize("axis", [None, 2])
+@pytest.mark.parametrize("sigma", [0.0, 0.02])
+def test_a_picture_of_texture_alone_is_left_as_it_is_with_a_warning(sigma, axis):
+    photo = load_sample_image("china.jpg")[100:164, 200:264] / 255
+    photo = photo if axis is None else photo.mean(axis=axis)
+    noisy = GaussianNoise(sigma)(photo, np.random.default_rng(0)) if sigma else photo
+    with pytest.warns(NoiseLevelWarning, match="no part of the image is flat"):
+        found = Denoiser(effort="quick", random_state=0).denoise_image(noisy)
+    assert mse(found, photo) <= mse(noisy, photo)
+
+
+def test_a_level_that_texture_may_hide_is_believed():
+    photo = load_sample_image("china.jpg")[100:164, 200:264].mean(axis=2) / 255
+    noisy = GaussianNoise(0.02)(photo, np.random.default_rng(0))
+    found = Denoiser(effort="quick", noise=0.02, random_state=0).denoise_image(noisy)
+    assert mse(found, photo) < 0.9 * mse(noisy, photo)
+
+
 @pytest.mark.parametrize("n", [100, 300])
 def test_small_pictures_from_files_are_better_than_linear_pca_at_its_best_though_their_noise_is_cut_off(n):
     clean = load_digits().X[np.random.default_rng(0).permutation(1797)[: n + 200]]

@@ -20,9 +20,9 @@ from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, Poisso
 __all__ = ["denoised_alone", "estimated_noise"]
 
 SHORTEST_SIDE = 16  # of an image from which its noise can be estimated
-FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by this factor
+FAR_MORE = 1.5  # a σ given, or not ruled out, is warned of if it exceeds the estimated one by this factor
 SHARED = 1.5  # differences farther apart beside those of neighbours, from which their noise is correlated
-VISIBLE = 0.025  # differences of neighbours beside the range, up to which these may be texture
+VISIBLE = 0.025  # noise, or differences of neighbours, beside the range, up to which these may be texture
 FLAT = 1.1  # differences of neighbours in σ, above which there is texture
 STILL_THERE = 0.8  # noise that a JPEG file shows beside that before, from which it tells how it grows
 NO_NOISE = 1e-12  # variance of the noise beside the square of the spread, up to which there is none
@@ -78,6 +78,8 @@ def estimated_noise(image: np.ndarray) -> NoiseCurve:
         warn(f"the noise of an image of {size} points cannot be estimated: give it.", NoiseLevelWarning)
         return NoiseCurve(0.0, 0.0)
     curve = replace(measured_noise(image, Limits.of(image[None])), doubt=DOUBT)
+    if stored is None:
+        _warn_of_texture(curve, float(np.ptp(image)))
     if stored is None and not curve.limits:  # much of a drawing or text lies on a limit, and its strokes look the same
         _warn_of_shared(image.mean(axis=-1), float(np.sqrt(curve.before(float(image.mean())))))
     return _before_storing(curve, stored, image) if stored else curve
@@ -92,6 +94,18 @@ def _before_storing(curve: NoiseCurve, stored: BeforeJpeg, image: np.ndarray) ->
     return (
         curve if shown > (STILL_THERE * white) ** 2 else NoiseCurve(0.0, white**2, Limits.of(image[None]), doubt=DOUBT)
     )
+
+
+def _warn_of_texture(curve: NoiseCurve, extent: float) -> None:
+    """Warn where no part of an image is flat, and its noise may be much more than is removed."""
+    least, most = np.sqrt(curve.floor), np.sqrt(curve.most)
+    if most > max(FAR_MORE * least, VISIBLE * extent):
+        taken = f"only {least:.2g} is removed" if least > 0 else "the image is left as it is"
+        warn(
+            f"no part of the image is flat, and texture hides how much noise there is: at most {most:.2g}. To be safe, "
+            f"{taken}; noise= tells the level.",
+            NoiseLevelWarning,
+        )
 
 
 def _warn_of_shared(grey: np.ndarray, sigma: float) -> None:
@@ -125,7 +139,8 @@ def _given(image: np.ndarray, law: NoiseLaw) -> NoiseCurve:
 def _warn_of_more_than_shown(sigma: float, image: np.ndarray, limits: Limits) -> None:
     image = image.reshape(-1, *image.shape[-2:])
     if min(image.shape[:-1]) >= SHORTEST_SIDE and np.ptp(image) > 0:
-        shown = float(np.sqrt(measured_noise(image, limits).before(float(image.mean()))))
+        curve = measured_noise(image, limits)
+        shown = float(np.sqrt(max(float(curve.before(float(image.mean()))), curve.most)))
         if sigma > FAR_MORE * shown:
             warn(
                 f"the image shows noise of {shown:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.",

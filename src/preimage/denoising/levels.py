@@ -94,20 +94,22 @@ def at_lags(channel: np.ndarray, lags: tuple[int, ...] = (1, 2)) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class _Patches:
-    """Means, mean squares of low and of high frequencies, shares of values on the lower and on the upper limit."""
+    """The share of a patch that is not of others, too; and of every patch its mean, its mean squares of low and of high
+    frequencies, and its shares of values on the lower and on the upper limit.
+    """
 
+    apart: float
     means: np.ndarray
     uneven: np.ndarray
     squares: np.ndarray
     on_low: np.ndarray
     on_high: np.ndarray
-    apart: float  # share of a patch that it does not share with others
 
     @classmethod
     def of(cls, image: np.ndarray, limits: Limits) -> _Patches:
         found = [_measures(_some_patches(channel), limits) for channel in np.moveaxis(image, -1, 0)]
         apart = min(1.0, image.size / (len(found[0][0]) * image.shape[-1] * SIDE**2))
-        return cls(*map(np.concatenate, zip(*found, strict=True)), apart=apart)
+        return cls(apart, *map(np.concatenate, zip(*found, strict=True)))
 
     def fitted(self, limits: Limits, power: int) -> NoiseCurve:
         """The curve of flat patches, which are found by the curve of the round before: a constant plus a power of x."""
@@ -212,7 +214,7 @@ def _some_patches(channel: np.ndarray) -> np.ndarray:
 
 
 def _measures(patches: np.ndarray, limits: Limits) -> tuple[np.ndarray, ...]:
-    """What :class:`_Patches` has, in that order: of the cosine coefficients after a quadratic was taken off each patch.
+    """What :class:`_Patches` has of every patch, in that order, after a quadratic was taken off.
 
     A slow change of brightness has low frequencies, too, and is no texture. With the projection P onto quadratics,
     white noise of variance σ² keeps the energy σ² tr[C(I − P)C'] in the frequencies C.

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 from scipy.stats import norm
+from sklearn.datasets import load_sample_image
 
 from preimage.denoising.groups import Search, Steps, find_groups
 from preimage.denoising.groups.ridge import by_pilot, by_stein
@@ -195,6 +197,46 @@ def test_noise_that_grows_with_the_square_of_the_brightness_is_told_from_counted
     assert curve.slope == 0
     assert abs(curve.floor - b) < 0.02 * c
     assert isinstance(curve.law, SpeckleNoise)
+
+
+def smooth_picture(side, n_channels):
+    """Waves a few patches long, and a dark column at the border."""
+    row, column = np.mgrid[:side, :side]
+    waves = 0.6 + 0.3 * np.sin(column / 9) * np.cos(row / 7)
+    waves[:, 0] = 0
+    return np.repeat(waves[..., None], n_channels, axis=-1)
+
+
+@pytest.mark.parametrize("n_channels", [1, 3])
+@pytest.mark.parametrize("side", [32, 64, 128])
+def test_slow_changes_of_brightness_are_not_taken_for_texture(side, n_channels):
+    clean = smooth_picture(side, n_channels)
+    noisy = clean + 0.023 * np.random.default_rng(0).standard_normal(clean.shape)
+    curve = measured_noise(noisy, Limits(-np.inf, np.inf))
+    assert curve.is_constant
+    assert np.sqrt(curve.floor) == pytest.approx(0.023, rel=0.12)  # the flattest 30 patches tell σ to 5 %
+
+
+def leaves(side, seed=0):
+    """Texture everywhere, correlated over two points, brighter where there is more of it."""
+    rng = np.random.default_rng(seed)
+    contrast = 0.1 + 0.9 * gaussian_filter(rng.random((side, side)), 8, mode="wrap")
+    return contrast * (1 + gaussian_filter(rng.standard_normal((side, side)), 0.6, mode="wrap"))
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.02, 0.2])
+def test_texture_without_a_flat_patch_bounds_the_noise_on_both_sides(sigma):
+    noisy = leaves(64) + sigma * np.random.default_rng(1).standard_normal((64, 64))
+    curve = measured_noise(noisy[..., None], Limits(-np.inf, np.inf))
+    assert curve.slope == curve.bend == 0
+    assert np.sqrt(curve.floor) < 1.12 * sigma + 1e-9
+    assert np.sqrt(curve.most) > sigma
+
+
+def test_texture_in_the_bright_is_not_taken_for_speckle():
+    photo = load_sample_image("china.jpg")[230:326, 122:218].mean(axis=2, keepdims=True) / 255
+    curve = measured_noise(photo, Limits(-np.inf, np.inf))
+    assert curve.slope == curve.bend == 0
 
 
 def test_a_curve_in_other_units_has_the_same_variances():

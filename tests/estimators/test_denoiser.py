@@ -13,7 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from preimage import Denoiser, load, progress
 from preimage.datasets import load_digits
-from preimage.denoising.impulses import filled, filling_risk
+from preimage.denoising import alone
+from preimage.denoising.impulses import Impulses, filled, filling_risk, impulses_in
 from preimage.exceptions import NoiseLevelWarning
 from preimage.kernels import Gaussian, Polynomial
 from preimage.noise import GaussianNoise, Masking, PoissonNoise, RandomImpulses, SaltAndPepper, SpeckleNoise
@@ -284,6 +285,22 @@ def test_impulses_of_any_value_are_recognised_and_beat_a_median(p):
     assert psnr(clean, found) > psnr(clean, median_filter(noisy, 3))
 
 
+def test_texture_that_stays_after_filling_is_not_taken_for_impulses():
+    photo = load_sample_image("china.jpg")[100:196, 200:296].mean(axis=2) / 255
+    noisy = GaussianNoise(0.02)(photo, np.random.default_rng(0))
+    assert impulses_in(noisy[..., None]) is None
+
+
+def test_impulses_are_filled_once_whatever_is_found_in_the_rest(monkeypatch):
+    photo = load_sample_image("flower.jpg")[100:132, 200:232].mean(axis=2) / 255
+    some = np.zeros((*photo.shape, 1), dtype=bool)
+    some[3, 4] = True
+    monkeypatch.setattr(alone, "impulses_in", lambda image: Impulses(some, SaltAndPepper(0.001), 0.0))
+    denoiser = Denoiser(effort="quick", random_state=0)
+    denoiser.denoise_image(photo)
+    assert isinstance(denoiser.noise_, SaltAndPepper)
+
+
 @pytest.mark.parametrize("c", [0.02, 0.1])
 def test_speckle_is_recognised_and_removed_as_if_it_had_been_named(c):
     clean = load_sample_image("china.jpg").mean(axis=2)[100:292, 200:392] / 255
@@ -324,6 +341,24 @@ def test_a_clean_picture_comes_back_nearly_as_it_was(name, axis):
     photo = load_sample_image(f"{name}.jpg")[100:228, 200:328] / 255
     photo = photo if axis is None else photo.mean(axis=axis)
     assert psnr(photo, Denoiser(effort="quick", random_state=0).denoise_image(photo)) > 45
+
+
+@pytest.mark.parametrize("axis", [None, 2])
+@pytest.mark.parametrize("sigma", [0.0, 0.02])
+def test_a_picture_of_texture_alone_is_left_as_it_is_with_a_warning(sigma, axis):
+    photo = load_sample_image("china.jpg")[100:164, 200:264] / 255
+    photo = photo if axis is None else photo.mean(axis=axis)
+    noisy = GaussianNoise(sigma)(photo, np.random.default_rng(0)) if sigma else photo
+    with pytest.warns(NoiseLevelWarning, match="no part of the image is flat"):
+        found = Denoiser(effort="quick", random_state=0).denoise_image(noisy)
+    assert mse(found, photo) <= mse(noisy, photo)
+
+
+def test_a_level_that_texture_may_hide_is_believed():
+    photo = load_sample_image("china.jpg")[100:164, 200:264].mean(axis=2) / 255
+    noisy = GaussianNoise(0.02)(photo, np.random.default_rng(0))
+    found = Denoiser(effort="quick", noise=0.02, random_state=0).denoise_image(noisy)
+    assert mse(found, photo) < 0.9 * mse(noisy, photo)
 
 
 @pytest.mark.parametrize("n", [100, 300])

@@ -18,9 +18,9 @@ from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, SpeckleNoise
 
 SHORTEST_SIDE = 16  # of an image from which its noise can be estimated
-FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by this factor
+FAR_MORE = 1.5  # a σ given, or not ruled out, is warned of if it exceeds the estimated one by this factor
 SHARED = 1.5  # differences farther apart beside those of neighbours, from which their noise is correlated
-VISIBLE = 0.025  # differences of neighbours beside the range, up to which these may be texture
+VISIBLE = 0.025  # noise, or differences of neighbours, beside the range, up to which these may be texture
 FLAT = 1.1  # differences of neighbours in σ, above which there is texture
 STILL_THERE = 0.8  # noise that a JPEG file shows beside that before, from which it tells how it grows
 NO_NOISE = 1e-12  # variance of the noise beside the square of the spread, up to which there is none
@@ -42,10 +42,15 @@ def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np
 
 
 def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
-    if law is None and (impulses := impulses_in(image)):
-        found = _one_kind(filled(image, impulses.missing), law, effort, rng)
-        left = filling_risk(image, impulses.missing, rng) if impulses.left is None else impulses.left
-        return replace(found, noise=impulses.law, risk=found.risk + left)
+    impulses = impulses_in(image) if law is None else None
+    if impulses is None:
+        return _without_impulses(image, law, effort, rng)
+    found = _without_impulses(filled(image, impulses.missing), law, effort, rng)
+    left = filling_risk(image, impulses.missing, rng) if impulses.left is None else impulses.left
+    return replace(found, noise=impulses.law, risk=found.risk + left)
+
+
+def _without_impulses(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
     units, curve = Units.of(image), _given(image, law) if law else estimated_noise(image)
     if np.ptp(image) == 0 or not curve.floor + curve.slope + curve.bend > NO_NOISE * units.scale**2:
         return Answered(image.copy(), 0.0, {}, curve.law)
@@ -71,6 +76,8 @@ def estimated_noise(image: np.ndarray) -> NoiseCurve:
         warn(f"the noise of an image of {size} points cannot be estimated: give noise=σ.", NoiseLevelWarning)
         return NoiseCurve(0.0, 0.0)
     curve = replace(measured_noise(image, Limits.of(image[None])), doubt=DOUBT)
+    if stored is None:
+        _warn_of_texture(curve, float(np.ptp(image)))
     if stored is None and not curve.limits:  # much of a drawing or text lies on a limit, and its strokes look the same
         _warn_of_shared(image.mean(axis=-1), float(np.sqrt(curve.before(float(image.mean())))))
     return _before_storing(curve, stored, image) if stored else curve
@@ -85,6 +92,18 @@ def _before_storing(curve: NoiseCurve, stored: BeforeJpeg, image: np.ndarray) ->
     return (
         curve if shown > (STILL_THERE * white) ** 2 else NoiseCurve(0.0, white**2, Limits.of(image[None]), doubt=DOUBT)
     )
+
+
+def _warn_of_texture(curve: NoiseCurve, extent: float) -> None:
+    """Warn where no part of an image is flat, and its noise may be much more than is removed."""
+    least, most = np.sqrt(curve.floor), np.sqrt(curve.most)
+    if most > max(FAR_MORE * least, VISIBLE * extent):
+        taken = f"only {least:.2g} is removed" if least > 0 else "the image is left as it is"
+        warn(
+            f"no part of the image is flat, and texture hides how much noise there is: at most {most:.2g}. To be safe, "
+            f"{taken}; noise= tells the level.",
+            NoiseLevelWarning,
+        )
 
 
 def _warn_of_shared(grey: np.ndarray, sigma: float) -> None:
@@ -119,6 +138,7 @@ def _given(image: np.ndarray, law: NoiseLaw) -> NoiseCurve:
 def _warn_of_more_than_shown(sigma: float, image: np.ndarray, limits: Limits) -> None:
     image = image.reshape(-1, *image.shape[-2:])
     if min(image.shape[:-1]) >= SHORTEST_SIDE and np.ptp(image) > 0:
-        shown = float(np.sqrt(measured_noise(image, limits).before(float(image.mean()))))
+        curve = measured_noise(image, limits)
+        shown = float(np.sqrt(max(float(curve.before(float(image.mean()))), curve.most)))
         if sigma > FAR_MORE * shown:
             warn_of_more("the image shows", shown, sigma)

@@ -61,11 +61,11 @@ class CoarseColours:
             return None
         channels = np.moveaxis(image[middle(image.shape[:2], ENOUGH)] @ LUMINANCE.T, -1, 0)
         luminance, *colours = (at_lags(channel, (1, 4)) for channel in channels)
+        level = _level(image @ LUMINANCE[0]) if sigma is None else sigma
         if all(colour[1] > SHARED * colour[0] for colour in colours):
-            return cls(image, 2, _level(image @ LUMINANCE[0]) if sigma is None else sigma, sigma is not None)
-        if sigma is None and all(max(colour) < COARSER * max(luminance) for colour in colours):
-            return cls(image, 1, _level(image @ LUMINANCE[0]))
-        return None
+            return cls(image, 2, level, sigma is not None)
+        seen = min(level, max(luminance))  # texture of the luminance is not taken for its noise
+        return cls(image, 1, level) if sigma is None and np.max(colours) < COARSER * seen else None
 
     def answered(self, effort: str, rng: np.random.Generator) -> Answered:
         """The estimate by patches; its risk counts what luminance and colours add to the error of red, green and blue,

@@ -52,10 +52,12 @@ def impulses_in(image: np.ndarray) -> Impulses | None:
     low, high = float(image.min()), float(image.max())
     if (missing := lost(image)) is not None:
         return Impulses(missing, SaltAndPepper(float(missing.mean()), low, high))
-    inner = image[middle(image.shape[:-1], ENOUGH)]
-    if low < high and (seen := _Outliers.of(inner, low, high)).are_random():
-        return _random_impulses(image, seen.share(), low, high)
-    return None
+    inner = middle(image.shape[:-1], ENOUGH)
+    if low == high or not (seen := _Outliers.of(image[inner], low, high)).are_random():
+        return None
+    found = _random_impulses(image, seen.share(), low, high)
+    rest = _Outliers.of(filled(image, found.missing)[inner], low, high)
+    return None if found.missing.mean() < FEWEST or rest.are_random() else found  # outliers that stay are texture
 
 
 def _random_impulses(image: np.ndarray, p: float, low: float, high: float) -> Impulses:

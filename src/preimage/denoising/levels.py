@@ -22,8 +22,10 @@ DOUBT = 0.04  # standard error of an estimated variance beside itself, as on pho
 
 FLATTEST = 0.2, 0.1, 0.05, 0.02, 0.01  # shares of patches that may be flat, the first that shows little texture
 FEWEST = 30  # patches
-TEXTURE, ALL_TEXTURE = 0.75, 1.3  # low frequencies beside high ones: flat up to the first, not at all above the second
+TEXTURE = 0.75  # low frequencies beside high ones, up to which patches are flat
+WHITEST = 0.8  # mean square of the high frequencies of texture beside that of its low ones, at most
 MANY_TEXTURE = 1.0  # the same where many patches are needed: for a line, or beside limits
+GROWING_TEXTURE = 0.92  # the same of the first share of patches, if the noise grows: texture looks as if it did
 MOST_PATCHES = 20_000  # that are looked at
 SIDE = 8  # of a patch
 COARSE, FINE = 5 / 8, 9 / 8  # sums of the frequencies along both axes that are low up to here, and high from here
@@ -33,7 +35,8 @@ SINGLE = 0.02  # the least share of single points among those beside a limit, if
 ROUNDS = 12
 CUT_OFF = 0.7  # share of the values of a patch on a limit, up to which it tells the noise: half where x is the limit
 BANDS = 8  # of brightness, to compare curves by
-CLEARER = 25.0  # by how much the misfit of a curve that grows must be less than that of a constant, in units of chance
+CLEARER = 12.0  # by how much the misfit of a curve that grows must be less than that of a constant, in units of chance
+SCATTER = 4.0  # variance of the squares of flat patches beside that by chance, above which they hold texture
 RISE = 1.3  # and how much the variance must change between the dark and the bright
 
 
@@ -44,12 +47,21 @@ def measured_noise(image: np.ndarray, limits: Limits) -> NoiseCurve:
     patches = _Patches.of(image, limits)
     constant = patches.fitted(limits, 0)
     texture = patches.texture(patches.flat(constant, TEXTURE))
-    grown = patches.growing(limits.high)
-    if grown and patches.prefers(grown, constant, own=texture > ALL_TEXTURE):
+    grown, noise = patches.growing(limits.high), _noise_beside(texture)
+    if grown and patches.prefers(grown, constant, own=noise == 0):
         return grown
-    if texture > ALL_TEXTURE:  # there is hardly any noise in it
-        return NoiseCurve(0.0, constant.floor * (ALL_TEXTURE / texture) ** 2, constant.limits)
-    return constant
+    return replace(constant, floor=noise * constant.floor, most=constant.floor)
+
+
+def _noise_beside(texture: float) -> float:
+    """The share of the high frequencies of the flattest patches that must be noise, at least.
+
+    Where none is flat, texture has a part in them. Flat patches have the mean squares σ² in high and qσ² in low
+    frequencies; texture adds ρc to the former and c to the latter, ρ ≤ ``WHITEST``. If the low ones exceed the high
+    ones r² times, the noise has at least the share (1 − ρr²)/(1 − ρq) of the latter.
+    """
+    noise = (1 - WHITEST * texture**2) / (1 - WHITEST * TEXTURE**2)
+    return float(np.clip(noise, 0, 1))
 
 
 def warn_of_more(seen: str, shown: float, sigma: float) -> None:
@@ -86,8 +98,11 @@ def at_lags(channel: np.ndarray, lags: tuple[int, ...] = (1, 2)) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class _Patches:
-    """Means, mean squares of low and of high frequencies, shares of values on the lower and on the upper limit."""
+    """The share of a patch that is not of others, too; and of every patch its mean, its mean squares of low and of high
+    frequencies, and its shares of values on the lower and on the upper limit.
+    """
 
+    apart: float
     means: np.ndarray
     uneven: np.ndarray
     squares: np.ndarray
@@ -97,7 +112,8 @@ class _Patches:
     @classmethod
     def of(cls, image: np.ndarray, limits: Limits) -> _Patches:
         found = [_measures(_some_patches(channel), limits) for channel in np.moveaxis(image, -1, 0)]
-        return cls(*map(np.concatenate, zip(*found, strict=True)))
+        apart = min(1.0, image.size / (len(found[0][0]) * image.shape[-1] * SIDE**2))
+        return cls(apart, *map(np.concatenate, zip(*found, strict=True)))
 
     def fitted(self, limits: Limits, power: int) -> NoiseCurve:
         """The curve of flat patches, which are found by the curve of the round before: a constant plus a power of x."""
@@ -110,13 +126,16 @@ class _Patches:
 
     def flat(self, curve: NoiseCurve, most_texture: float) -> np.ndarray:
         """Numbers of the flattest patches, of those that the limits leave enough noise in."""
-        useful = self._telling(curve.limits)
-        order = useful[np.argsort(self.uneven[useful] / curve.variance(self.means[useful]))]
         for share in FLATTEST:
-            chosen = order[: max(FEWEST, int(share * len(order)))]
+            chosen = self._flattest(curve, share)
             if self.texture(chosen) <= most_texture:
                 break
         return chosen
+
+    def _flattest(self, curve: NoiseCurve, share: float) -> np.ndarray:
+        useful = self._telling(curve.limits)
+        order = useful[np.argsort(self.uneven[useful] / curve.variance(self.means[useful]))]
+        return order[: max(FEWEST, int(share * len(order)))]
 
     def texture(self, chosen: np.ndarray) -> float:
         """How uneven patches are beside their high frequencies: up to 1 for the flattest if noise is all they have."""
@@ -127,18 +146,21 @@ class _Patches:
         speckle has. The zeros of neither are cut off.
         """
         curves = [self.fitted(Limits(-np.inf, high), power) for power in (1, 2)]
-        flats = [self.flat(curve, MANY_TEXTURE) for curve in curves]
-        fit = [
-            curve
-            for curve, flat in zip(curves, flats, strict=True)
-            if self.changes(curve) and self.texture(flat) <= MANY_TEXTURE
-        ]
+        flats = [self.flat(curve, TEXTURE) for curve in curves]
+        fit = [curve for curve in curves if self.changes(curve) and self._leaves_flat(curve)]
         return min(fit, key=lambda curve: sum(self.misfit(curve, flat) for flat in flats), default=None)
 
     def prefers(self, grown: NoiseCurve, constant: NoiseCurve, own: bool) -> bool:
         """Whether a curve that grows fits its flat patches, and unless ``own`` also those of the constant, better."""
         flats = [self.flat(curve, MANY_TEXTURE) for curve in ([grown] if own else [grown, constant])]
         return min(self.misfit(constant, flat) - self.misfit(grown, flat) for flat in flats) > CLEARER
+
+    def _leaves_flat(self, curve: NoiseCurve) -> bool:
+        """Whether many patches are flat by a curve, and their squares differ by little more than chance, 2/N_FINE."""
+        chosen = self._flattest(curve, FLATTEST[0])
+        squares = self.squares[chosen] / curve.variance(self.means[chosen])
+        scatter = squares.var() / np.square(squares.mean()) / (2 / N_FINE)
+        return bool(self.texture(chosen) <= GROWING_TEXTURE and scatter <= SCATTER)
 
     def changes(self, curve: NoiseCurve) -> bool:
         """Whether the noise differs much between dark and bright patches."""
@@ -153,7 +175,7 @@ class _Patches:
             if len(band):
                 variance = float(curve.variance(self.means[band]).mean())
                 gap = float(self.squares[band].mean()) - variance
-                total += gap**2 / (2 * variance**2 / (N_FINE * len(band)) + (0.02 * variance) ** 2)
+                total += gap**2 / (2 * variance**2 / (N_FINE * self.apart * len(band)) + (0.02 * variance) ** 2)
         return total
 
     def _regressed(self, curve: NoiseCurve, chosen: np.ndarray, power: int) -> NoiseCurve:
@@ -188,17 +210,33 @@ class _Patches:
 
 
 def _some_patches(channel: np.ndarray) -> np.ndarray:
-    """Patches of one channel (height, width) that overlap by half, or fewer of a large image."""
+    """Patches of one channel (height, width), a quarter of their side apart, or farther in a large image."""
     sides = tuple(min(SIDE, length) for length in channel.shape)
     every = max(1, round(np.sqrt(channel.size / MOST_PATCHES)))
-    rows, columns = (slice(None, None, max(side // 2, every)) for side in sides)
+    rows, columns = (slice(None, None, max(side // 4, every)) for side in sides)
     return np.lib.stride_tricks.sliding_window_view(channel, sides)[rows, columns].reshape(-1, *sides).astype(float)
 
 
 def _measures(patches: np.ndarray, limits: Limits) -> tuple[np.ndarray, ...]:
-    """What :class:`_Patches` has, in that order."""
-    frequencies = np.add.outer(*(np.arange(side) / side for side in patches.shape[1:]))
+    """What :class:`_Patches` has of every patch, in that order, after a quadratic was taken off.
+
+    A slow change of brightness has low frequencies, too, and is no texture. With the projection P onto quadratics,
+    white noise of variance σ² keeps the energy σ² tr[C(I − P)C'] in the frequencies C.
+    """
+    sides = patches.shape[1:]
+    frequencies = np.add.outer(*(np.arange(side) / side for side in sides))
     coarse, fine = (frequencies > 0) & (frequencies <= COARSE), frequencies >= FINE
-    squares = np.square(dctn(patches, axes=(1, 2), norm="ortho"))
+    trends = dctn(_quadratics(sides).T.reshape(-1, *sides), axes=(1, 2), norm="ortho")
+    kept = 1 - np.square(trends).sum(axis=0)
+    coefficients = dctn(patches, axes=(1, 2), norm="ortho")
+    slow = np.tensordot(coefficients, trends, axes=((1, 2), (1, 2)))
+    squares = np.square(coefficients - np.tensordot(slow, trends, axes=1))
     ends = ((patches <= limits.low).mean(axis=(1, 2)), (patches >= limits.high).mean(axis=(1, 2)))
-    return patches.mean(axis=(1, 2)), squares[:, coarse].mean(axis=1), squares[:, fine].mean(axis=1), *ends
+    energies = (squares[:, some].sum(axis=1) / kept[some].sum() for some in (coarse, fine))
+    return patches.mean(axis=(1, 2)), *energies, *ends
+
+
+def _quadratics(sides: tuple[int, ...]) -> np.ndarray:
+    """An orthonormal basis of the quadratics on a patch, one per column."""
+    y, x = (along.ravel() for along in np.meshgrid(*(np.linspace(-1, 1, side) for side in sides), indexing="ij"))
+    return np.linalg.qr(np.column_stack([np.ones_like(x), x, y, x * x, x * y, y * y]))[0]

@@ -37,6 +37,8 @@ class NoiseCurve:
         c of that variance.
     doubt : float
         The standard error of that variance beside itself, 0 where it was given.
+    most : float
+        The largest b that the image may have, where texture hides how much of it is noise.
     """
 
     slope: float
@@ -44,6 +46,7 @@ class NoiseCurve:
     limits: Limits = NONE
     bend: float = 0.0
     doubt: float = 0.0
+    most: float = 0.0
 
     @property
     def law(self) -> NoiseLaw:

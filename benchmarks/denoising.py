@@ -321,7 +321,8 @@ def show(part, figures, options):
         _print_table(f"{part}, {what}", cells, options.markdown)
         if options.record and (part, what) in KEPT:
             columns = list(next(iter(cells.values()), {}))
-            record(__file__, KEPT[part, what], ["", *columns], [[name, *row.values()] for name, row in cells.items()])
+            rows = [[name, *row.values()] for name, row in cells.items()]
+            record(__file__, KEPT[part, what], ["", *columns], rows, in_part=bool(options.methods))
 
 
 def means(figures):

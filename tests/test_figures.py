@@ -62,6 +62,14 @@ def test_a_marked_number_becomes_the_recorded_one_with_the_decimals_of_the_text(
     assert figures.filled(old) == new
 
 
+def test_what_was_measured_in_part_keeps_the_other_cells_and_says_so(recorded):
+    figures.record("speed.py", "fits", ["", "seconds"], [["theirs", "9"], ["others", "7"]], in_part=True)
+    figures.tables.cache_clear()
+    table = figures.find("speed", "fits")
+    assert table["rows"] == [["ours", "1.25", "1"], ["theirs", "9", "−6.40"], ["others", "7", ""]]
+    assert ", in part; the rest 20" in table["measured"]
+
+
 def test_a_marked_table_becomes_the_recorded_one(recorded):
     text = "before\n<!-- figures: speed/fits -->\n| old |\n<!-- end -->\nafter"
     table = "| | seconds | ratio |\n| --- | --- | --- |\n| ours | 1.25 | 1 |\n| theirs | 8e-9 s | −6.40 |\n"

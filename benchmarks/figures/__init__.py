@@ -47,16 +47,35 @@ CELL = re.compile(rf"[≈<>]?\s*[−+]?(?:\d*\.\d+|\d+\s?(?:%|[kMG]B\b|{UNIT}\b)
 CODE = re.compile(r"^```.*?^```$|`[^`]*`", re.DOTALL | re.MULTILINE)
 
 
-def record(script: str, table: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Keep a table of a benchmark, as text that is shown: column titles, and rows that begin with their label."""
+def record(
+    script: str, table: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, in_part: bool = False
+) -> None:
+    """Keep a table of a benchmark, as text that is shown: column titles, and rows that begin with their label.
+
+    A table that was measured ``in_part`` keeps its other cells, and says so.
+    """
     path = FOLDER / f"{Path(script).stem}.json"
     tables = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    tables[table] = {
+    new = {
         "measured": f"{date.today().isoformat()}, {code()}, {machine()}",
         "columns": list(columns),
         "rows": [[str(cell) for cell in row] for row in rows],
     }
+    tables[table] = _merged(tables[table], new) if in_part and table in tables else new
     path.write_text(json.dumps(tables, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _merged(old: dict, new: dict) -> dict:
+    """The new cells in the old table, and what is new in it besides."""
+    columns = list(dict.fromkeys([*old["columns"], *new["columns"]]))
+    cells: dict[str, dict[str, str]] = {}
+    for table in (old, new):
+        for row in table["rows"]:
+            cells.setdefault(row[0], {}).update(
+                {column: cell for column, cell in zip(table["columns"], row, strict=True) if cell}
+            )
+    rows = [[row.get(column, "") for column in columns] for row in cells.values()]
+    return {"measured": f"{new['measured']}, in part; the rest {old['measured']}", "columns": columns, "rows": rows}
 
 
 def code() -> str:

@@ -28,6 +28,7 @@ ENOUGH = 20_000  # pairs that the regression is learned from
 METHODS = ("auto", "learned", "neighbors", "distances")
 TIE = 1.05  # ratio of errors up to which the smoother map is preferred
 AROUND = 10  # neighbours of a code that tell how far it is from the known ones
+FEWEST = 3  # pairs that are different, to be learned from without the others
 LEAST = 1e-3  # of the mean error: errors below count as this
 
 
@@ -54,6 +55,20 @@ class Known(Remembering):
 
     codes: Array
     rows: Rows
+
+    @classmethod
+    def of(cls, codes: Array, rows: Rows) -> Known:
+        """Copies of the pairs, each once: a pair left out would else be predicted from its copy."""
+        found = cls(codes.copy(), rows.copy())
+        _, first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+        original = first[which.ravel()]
+        again = np.flatnonzero(original != np.arange(len(codes)))
+        copied = [
+            some[(dense_rows(rows[some]) == dense_rows(rows[original[some]])).all(axis=1)]
+            for some in (again[block] for block in found.blocks(len(again), 2))
+        ]
+        kept = np.delete(np.arange(len(codes)), np.concatenate([again[:0], *copied]))
+        return found.part(kept) if FEWEST <= len(kept) < len(codes) else found
 
     def nearest(self, codes: Array, count: int) -> tuple[Array, Array]:
         """Distances to, and numbers of, the nearest known codes, nearest first."""

@@ -206,3 +206,20 @@ def test_only_embeddings_with_a_transform_take_new_rows():
         Invertible(TSNE()).transform
     with pytest.raises(ValueError, match="holds the codes of 100 rows, and X has 50"):
         Invertible(TSNE(perplexity=10, random_state=0).fit(X)).fit(X[:50])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_repeated_pairs_change_nothing(sparse):
+    t = np.sort(np.random.default_rng(0).uniform(0, 6.28, 30))[:, None]
+    X = np.hstack([np.cos(t), np.sin(t), t])
+    new, copies = np.linspace(0.2, 6, 50)[:, None], np.tile(np.arange(30), 3)
+    rows = sp.csr_array(X) if sparse else X
+    once, often = (Decoder(random_state=0).fit(t[which], rows[which]) for which in (np.arange(30), copies))
+    np.testing.assert_array_equal(often.predict(new), once.predict(new))
+    np.testing.assert_array_equal(often.codes_, t)
+
+
+def test_equal_codes_of_different_rows_are_kept():
+    t = np.repeat(np.linspace(0, 3, 20), 2)[:, None]
+    X = np.hstack([t, t**2]) + 0.1 * np.random.default_rng(0).standard_normal((40, 2))
+    assert len(Decoder(random_state=0).fit(t, X).codes_) == 40

@@ -354,6 +354,16 @@ def test_a_picture_of_texture_alone_is_left_as_it_is_with_a_warning(sigma, axis)
     assert mse(found, photo) <= mse(noisy, photo)
 
 
+@pytest.mark.filterwarnings("ignore:no part of the image is flat:preimage.exceptions.NoiseLevelWarning")
+@pytest.mark.parametrize(("rows", "columns", "seed"), [((199, 233), (295, 329), 6), ((239, 288), (582, 631), 0)])
+def test_texture_is_not_taken_for_impulses(rows, columns, seed):
+    photo = load_sample_image("china.jpg")[slice(*rows), slice(*columns)].mean(axis=2) / 255
+    noisy = GaussianNoise(0.02)(photo, np.random.default_rng(seed))
+    denoiser = Denoiser(effort="quick", random_state=0)
+    assert mse(denoiser.denoise_image(noisy), photo) <= 1.01 * mse(noisy, photo)
+    assert not isinstance(denoiser.noise_, RandomImpulses)
+
+
 def test_a_level_that_texture_may_hide_is_believed():
     photo = load_sample_image("china.jpg")[100:164, 200:264].mean(axis=2) / 255
     noisy = GaussianNoise(0.02)(photo, np.random.default_rng(0))

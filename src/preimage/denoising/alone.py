@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from preimage.denoising.chroma import CoarseColours
-from preimage.denoising.impulses import filled, filling_risk, impulses_in
+from preimage.denoising.impulses import Impulses, filled, filling_risk, impulses_in
 from preimage.denoising.jpeg import LUMINANCE, BeforeJpeg, before_jpeg
 from preimage.denoising.learning import Units
 from preimage.denoising.levels import DOUBT, at_lags, measured_noise, warn_of_more
@@ -15,9 +15,10 @@ from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.pictures import Answered, NoisyPicture, in_tiles
 from preimage.denoising.saturation import Limits
 from preimage.exceptions import NoiseLevelWarning, warn
-from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, SpeckleNoise
+from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, RandomImpulses, SpeckleNoise
 
 SHORTEST_SIDE = 16  # of an image from which its noise can be estimated
+FEW = 0.1  # impulses up to this share may be texture
 FAR_MORE = 1.5  # a σ given, or not ruled out, is warned of if it exceeds the estimated one by this factor
 SHARED = 1.5  # differences farther apart beside those of neighbours, from which their noise is correlated
 VISIBLE = 0.025  # noise, or differences of neighbours, beside the range, up to which these may be texture
@@ -43,11 +44,19 @@ def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np
 
 def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
     impulses = impulses_in(image) if law is None else None
-    if impulses is None:
+    if impulses is None or _are_texture(impulses, image):
         return _without_impulses(image, law, effort, rng)
     found = _without_impulses(filled(image, impulses.missing), law, effort, rng)
     left = filling_risk(image, impulses.missing, rng) if impulses.left is None else impulses.left
     return replace(found, noise=impulses.law, risk=found.risk + left)
+
+
+def _are_texture(impulses: Impulses, image: np.ndarray) -> bool:
+    """Whether impulses of any value are so few that they may be texture, where no part of the image is flat."""
+    if not isinstance(impulses.law, RandomImpulses) or impulses.law.p > FEW:
+        return False
+    rest = filled(image, impulses.missing)
+    return _is_hidden(measured_noise(rest.reshape(-1, *rest.shape[-2:]), Limits.of(image[None])), float(np.ptp(image)))
 
 
 def _without_impulses(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
@@ -97,13 +106,18 @@ def _before_storing(curve: NoiseCurve, stored: BeforeJpeg, image: np.ndarray) ->
 def _warn_of_texture(curve: NoiseCurve, extent: float) -> None:
     """Warn where no part of an image is flat, and its noise may be much more than is removed."""
     least, most = np.sqrt(curve.floor), np.sqrt(curve.most)
-    if most > max(FAR_MORE * least, VISIBLE * extent):
+    if _is_hidden(curve, extent):
         taken = f"only {least:.2g} is removed" if least > 0 else "the image is left as it is"
         warn(
             f"no part of the image is flat, and texture hides how much noise there is: at most {most:.2g}. To be safe, "
             f"{taken}; noise= tells the level.",
             NoiseLevelWarning,
         )
+
+
+def _is_hidden(curve: NoiseCurve, extent: float) -> bool:
+    """Whether texture hides how much noise there is in an image whose values differ by ``extent`` at most."""
+    return bool(np.sqrt(curve.most) > max(FAR_MORE * np.sqrt(curve.floor), VISIBLE * extent))
 
 
 def _warn_of_shared(grey: np.ndarray, sigma: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from preimage import kernels
@@ -75,7 +74,7 @@ class Decoder(Persistent, conventions.NestedParameters):
                 raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}.")
             kernel = kernels.as_kernel(self.kernel)
             refuse_precomputed(kernel, "Decoder")
-            neighbours = Neighbours.fit(Known(np.array(Z), X.copy()))
+            neighbours = Neighbours.fit(Known.of(Z, X))
             self.map_: CodeMap = fit_map(neighbours, kernel, self.method, conventions.generator(self.random_state))
             self._uncertainty = Uncertainty.of(self.map_, neighbours)
             self.error_ = float(self._uncertainty.errors.mean())
@@ -102,7 +101,7 @@ class Decoder(Persistent, conventions.NestedParameters):
 
     @property
     def codes_(self) -> Array:
-        """The known codes."""
+        """The known codes, those of repeated pairs once."""
         check_is_fitted(self)
         return self._known.codes
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.signal import lfilter
 
 from preimage import Denoiser, KernelPCA
 from preimage.datasets import load_digits
@@ -116,6 +117,18 @@ def test_a_spectrum_of_few_peaks_beside_its_axis_does_not_come_back_worse_and_sa
     error, before = (np.sqrt(np.mean(np.square(values - clean))) for values in (found, noisy))
     assert error < before
     assert denoiser.summary_["1"].remaining == pytest.approx(error, rel=0.1)
+
+
+@pytest.mark.parametrize("n_columns", [1, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_steps_of_a_rough_series_are_not_taken_for_noise(n_columns, seed):
+    """x(t) = 0.8 x(t − 1) + ε has E Δ²x(t) Δ²x(t + 2) = (1 − 0.8)⁴ and E (Δ²x)² = 0.88 of its variance."""
+    n, rng = 4000, np.random.default_rng(seed)
+    clean = lfilter([0.6], [1, -0.8], rng.standard_normal((n + 100, n_columns)), axis=0)[100:]
+    with pytest.warns(NoiseLevelWarning, match="by more than white noise"):
+        found = column_noise(clean + 0.05 * rng.standard_normal(clean.shape))
+    error = 2 * 0.88 / np.sqrt(n)
+    assert np.all(np.square(found) < 0.05**2 + 0.2**4 + 4 * error)  # second differences alone show 0.38²
 
 
 def test_an_answer_never_moves_a_value_farther_than_noise_reaches():

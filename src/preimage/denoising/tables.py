@@ -23,6 +23,7 @@ __all__ = ["ColumnRisk", "ColumnUnits", "DenoisedTable", "column_noise", "given_
 
 FEWEST_COLUMNS, FEWEST_ROWS = 3, 10  # below which a table does not tell its noise
 MOST_FOR_STEPS = 2000  # rows, among which values of a column without levels come near enough
+ROUGH = 3.0  # standard errors by which differences of neighbours exceed white noise in a rough series
 SERIES = 0.3  # of the variance of the columns is the most that rows of a series differ by from their neighbours
 TIES = 2.0  # standard errors by which a value is commoner than noise allows
 EVEN = 1e-3  # of the mean step is the most by which steps of an evenly spaced column differ
@@ -179,7 +180,7 @@ def column_noise(X: np.ndarray) -> np.ndarray:
     steps = np.diff(Z, n=2, axis=0) / np.sqrt(6)
     sizes = NORMAL * np.median(np.abs(steps), axis=0)
     if np.mean(np.square(sizes)) < SERIES:
-        found[varies] = deviation[varies] * sizes * _own_share(steps)
+        found[varies] = deviation[varies] * np.minimum(sizes, _whitest(steps, sizes)) * _own_share(steps)
     elif varies.sum() >= FEWEST_COLUMNS:
         found[varies] = deviation[varies] * _floor(Z)
     else:
@@ -210,6 +211,27 @@ def _floor(Z: np.ndarray) -> float:
         )
         return 0.0
     return noise_level(Z).careful
+
+
+def _whitest(steps: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """σ of columns that are rough by themselves, from second differences Δ²/√6; infinite for others.
+
+    White noise has E Δ²yₜ Δ²yₜ₊₂ = σ², and the steps of a random walk add nothing to it. A column is rough if what its
+    differences show as noise is clearly more, or somewhat more where all columns together are clearly rough.
+    """
+    products = 6 * steps[:-2] * steps[2:]
+    blocks = np.array([part.mean(axis=0) for part in np.array_split(products, max(2, round(np.sqrt(len(products)))))])
+    variance, error = blocks.mean(axis=0), blocks.std(axis=0, ddof=1) / np.sqrt(len(blocks))
+    excess = np.square(sizes) - variance
+    together = excess.sum() > ROUGH * np.sqrt(np.square(error).sum())
+    rough = excess > error * (1 if together else ROUGH)
+    if rough.any():
+        warn(
+            f"neighbouring rows differ by more than white noise in {int(rough.sum())} of {rough.size} columns: less is "
+            "removed there; noise= tells the level.",
+            NoiseLevelWarning,
+        )
+    return np.where(rough, np.sqrt(np.maximum(variance, 0)), np.inf)
 
 
 def _own_share(steps: np.ndarray) -> float:

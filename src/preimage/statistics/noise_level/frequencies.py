@@ -20,13 +20,13 @@ DOUBT = "the values of the columns leave no room for more Gaussian noise; sigma 
 def from_frequencies(X: RowsLike, *, random_state: int = 0) -> NoiseLevel:
     """An upper bound of σ for rows x + σε with Gaussian ε, whatever the law of x.
 
-    The characteristic function of a column y has |φ(t)| = |E exp(ity)| ≤ exp(−σ²t²/2), since that of x is at most 1:
+    The characteristic function φ(t) = E exp(ity) of a column y has at most the size exp(−σ²t²/2), and so:
 
         σ² ≤ −2 log|φ(t)| / t²      for all t
 
     For Gaussian columns this is their variance, and tells nothing; the less Gaussian x is, the nearer it comes to σ.
-    One half of the rows chooses column and frequency, the other half takes the bound, with |φ| two standard errors
-    smaller than it is found. Columns that repeat a value often have no such noise, and do not count.
+    One half of the rows chooses column and frequency, the other half takes the bound, with the size of φ two standard
+    errors smaller than it is found. Columns that repeat a value often have no such noise, and do not count.
 
     The lower end of the interval is half of that variance, see :class:`NoiseLevel`.
 

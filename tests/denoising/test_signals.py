@@ -208,3 +208,15 @@ def test_a_clean_recording_stays_as_it_is_and_a_noisy_one_does_not(pitches, nois
     else:
         np.testing.assert_array_equal(found, clean)
         assert denoiser.risk_ < 1e-6 * clean.var()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_remaining_error_is_never_told_to_be_nothing(seed):
+    """Stein's estimate has a standard error of √(2/n)σ², so that it is often negative where little is left."""
+    t = np.linspace(0, 1, 1000)
+    clean = 100 * np.exp(-(((t - 0.4) / 0.05) ** 2))
+    noisy = clean + 4 * np.random.default_rng(seed).standard_normal(1000)
+    denoiser = Denoiser(effort="quick", random_state=0)
+    error = np.mean(np.square(denoiser.denoise_signal(noisy) - clean))
+    assert denoiser.risk_ >= 0.95 * np.sqrt(2 / 1000) * denoiser.noise_.sigma**2
+    assert error < 4 * denoiser.risk_

@@ -99,7 +99,7 @@ class _NoisySignal:
         if n <= SHORT:
             weights = trial.risk.least(len(trial.risk.slopes))
             found = self._outside(np.tensordot(weights.astype(np.float32), trial.answers, axes=1))
-            return DenoisedSignal(found, self.noise, unit * max(trial.risk(weights), 0.0), candidates)
+            return DenoisedSignal(found, self.noise, unit * trial.risk_of(weights), candidates)
         best = min(candidates, key=candidates.__getitem__)
         found = self.signal.copy() if best == AS_IT_IS else self._in_pieces(ways[best])
         return DenoisedSignal(found, self.noise, candidates[best], candidates)
@@ -187,7 +187,11 @@ class _Trial:
     @property
     def risks(self) -> dict[str, float]:
         """The risk of every answer."""
-        return {name: max(self.risk(one), 0.0) for name, one in zip(self.names, np.eye(len(self.names)), strict=True)}
+        return {name: self.risk_of(one) for name, one in zip(self.names, np.eye(len(self.names)), strict=True)}
+
+    def risk_of(self, weights: np.ndarray) -> float:
+        """The risk of a combination, and at least √(2/n)σ², the standard error of Stein's estimate from n numbers."""
+        return max(self.risk(weights), float(np.sqrt(2 / self.answers[0].size)) * self.risk.variance)
 
 
 def _stein(part: _Part, ways: dict[str, Steps], rng, number: int, n_parts: int) -> dict[str, tuple[np.ndarray, float]]:

@@ -143,7 +143,7 @@ def _decimal(name: str, cells: Sequence[str]) -> str:
 
 
 def _other_sign(thousands: str) -> str:
-    """The decimal sign of numbers whose thousands are parted so."""
+    """The decimal sign of numbers whose thousands are separated so."""
     return "," if thousands == "." else "."
 
 

@@ -33,7 +33,7 @@ class Decomposition(Remembering):
     mean_norm2, total_variance
         ‖φ̄‖², and n times the whole variance tr K̃.
     residuals
-        ‖K̃uₖ − λₖuₖ‖ as the eigensolver left it.
+        ‖K̃uₖ − λₖuₖ‖ of the eigensolver.
     inputs
         Training rows for methods that learn from examples.
     """
@@ -49,9 +49,9 @@ class Decomposition(Remembering):
 
     @property
     def explained_variance_ratio(self) -> Array:
-        """λₖ / tr K̃, exact whatever the number of components.
+        """λₖ / tr K̃, exact for any number of components.
 
-        Negative eigenvalues of an indefinite kernel lower the trace; it is taken as Σ λₖ where that is larger.
+        Negative eigenvalues of an indefinite kernel lower the trace; where Σ λₖ is larger, it replaces the trace.
         """
         return self.eigenvalues / max(self.total_variance, float(self.eigenvalues.sum(dtype=float)))
 
@@ -130,7 +130,7 @@ class OnFeatures(Decomposition):
     features, moments
         The feature map, and the moments of all rows seen, or None if no rows can be added.
     trace_error
-        What the features miss of the kernel, relative to it.
+        The relative part of the kernel that the features miss.
     """
 
     features: Any

@@ -20,12 +20,12 @@ from preimage.gram.operators import GramStatistics, Symmetric, gram_operator, ma
 from preimage.kernels import Kernel, Precomputed
 
 FULL_SPECTRUM = 2000  # rows up to which all negative eigenvalues of a kernel are computed
-ROUND_OFF = 10  # times eps: eigenvalues relative to the largest that LAPACK's errors reach
+ROUND_OFF = 10  # times eps: LAPACK's error of eigenvalues relative to the largest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exact(Expanded):
-    """Kernel PCA over all n training points, whose eigenvectors also give the kernel products with these points.
+    """Kernel PCA over all n training points; its eigenvectors also give the inner products with these points.
 
     ``row_means`` are the means r of the Gram matrix's rows.
     """
@@ -64,11 +64,11 @@ def fit(
     rng: Generator | None = None,
     gram: Callable[..., tuple[Symmetric, GramStatistics]] = gram_operator,
 ) -> Exact:
-    """Kernel PCA of the rows of X; of the matrix X itself where the kernel is precomputed.
+    """Kernel PCA of the rows of X, or of the kernel matrix X if the kernel is precomputed.
 
-    ``n_components`` is a number of axes, a fraction of the variance that the axes must reach, or None for all.
-    ``storage`` of the kernel matrix is chosen by the solver where it is None (see :class:`preimage.eigen.BlockKrylov`).
-    ``gram`` makes the operator, where the matrix is not held in the memory of this process.
+    ``n_components`` is a number of axes, a fraction of the variance that the axes must reach, or None for all. The
+    solver chooses the ``storage`` of the kernel matrix if it is None (see :class:`preimage.eigen.BlockKrylov`).
+    ``gram`` makes the operator if the matrix is not in the memory of this process.
     """
     rng, solver = rng or np.random.default_rng(0), as_solver(solver)
     most = max(1, X.shape[0] - 1) if center and kernel.positive_definite else X.shape[0]
@@ -92,7 +92,7 @@ def _model(kernel: Kernel, X: Any, pairs: Eigenpairs, kept: int, statistics: Gra
     values, vectors = pairs.values[:kept], pairs.vectors[:, :kept]
     alphas = np.ascontiguousarray(vectors / np.sqrt(values))
     if statistics.mean_weight:
-        alphas -= alphas.mean(axis=0)  # their sum is 0 but for round-off; then the weights of a projection sum to 1
+        alphas -= alphas.mean(axis=0)  # makes their sum exactly 0, so that the weights of a projection sum to 1
     return Exact(
         kernel=kernel,
         points=X,
@@ -111,7 +111,7 @@ def _model(kernel: Kernel, X: Any, pairs: Eigenpairs, kept: int, statistics: Gra
 def _enough_pairs(
     operator: Symmetric, statistics: GramStatistics, n_components: Any, most: int, solver: Solver, rng: Generator
 ) -> Eigenpairs:
-    """As many eigenpairs as the components may need; for a fraction of variance, doubled until they reach it."""
+    """As many eigenpairs as the components may need; for a fraction of variance, double k until they reach it."""
     k = _first_number(n_components, most)
     while True:
         pairs = solver.solve(operator, k, rng)
@@ -132,10 +132,10 @@ def _first_number(n_components: Any, most: int) -> int:
 def count_components(
     values: Array, residuals: Any, n: int, scale: float, total_variance: float, n_components: int | float | None
 ) -> int:
-    """How many components to keep: those that are not round-off, and no more than were asked for.
+    """The number of components to keep: those above round-off, and no more than wanted.
 
-    ``scale`` is the size of what centring subtracted: variance below its round-off counts as 0. A pair
-    whose residual exceeds its eigenvalue may belong to the eigenvalue 0.
+    ``scale`` is the size of what centring subtracted: variance below its round-off counts as 0. A pair whose residual
+    exceeds its eigenvalue may belong to the eigenvalue 0.
     """
     largest = float(values.max(initial=0))
     if largest <= ROUND_OFF * np.finfo(values.dtype).eps * scale:
@@ -149,15 +149,15 @@ def count_components(
         rounded = values[available] <= _round_off(values, n, scale) if available < len(values) else True
         cause = "above round-off" if rounded else "above the error of this solver"
         warn(
-            f"{n_components} components were asked for, but this kernel finds only {available} {cause}; "
-            f"{available} are kept.",
+            f"n_components={n_components}, but only {available} eigenvalues of this kernel matrix are {cause}; "
+            f"{available} components are kept.",
             FewerComponentsWarning,
         )
     return count_wanted(values[:available], total_variance, n_components)
 
 
 def count_wanted(values: Array, total_variance: float, n_components: int | float | None) -> int:
-    """How many of the components were asked for: by number, by the fraction of variance they reach, or all."""
+    """The number of components wanted: a number, those that reach a fraction of variance, or all."""
     if isinstance(n_components, float):
         reached = np.cumsum(values) >= n_components * total_variance
         return int(np.argmax(reached)) + 1 if reached.any() else len(values)
@@ -165,21 +165,21 @@ def count_wanted(values: Array, total_variance: float, n_components: int | float
 
 
 def _round_off(values: np.ndarray, n: int, scale: float) -> float:
-    """Eigenvalues that round-off alone can make: a few eps·λ₁ by LAPACK, and ‖E‖ by rounding the kernel values.
+    """The largest eigenvalue that round-off alone can produce: a few eps·λ₁ in LAPACK, ‖E‖ in the kernel values.
 
-    E has independent entries of up to 2 eps times the values' size, scale/n, from inner products, and as much again
-    from centring. Such a matrix has ‖E‖ = 2√n times an entry, 8 eps·scale/√n in all.
+    The error E has independent entries of up to 2 eps times the size of the values, scale/n, from inner products, and
+    as much again from centring. Such a matrix has ‖E‖ = 2√n times an entry, 8 eps·scale/√n in all.
     """
     return float(np.finfo(values.dtype).eps * max(ROUND_OFF * np.abs(values).max(), 8 * scale / np.sqrt(n)))
 
 
 def _scale(statistics: GramStatistics) -> float:
-    """The size of the kernel values, times their number per row."""
+    """The size of the kernel values times the number of rows."""
     return max(abs(statistics.trace), len(statistics.row_means) * abs(statistics.grand_mean))
 
 
 def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: Eigenpairs, rng: Generator) -> None:
-    """Warn of the negative part of the spectrum of a kernel that is not known to be positive definite."""
+    """Warn if a kernel that may not be positive definite has negative eigenvalues."""
     n, extent = operator.shape[0], ""
     if len(pairs.values) == n:
         spectrum = pairs.values
@@ -192,19 +192,19 @@ def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: 
     negative = spectrum[spectrum < -_round_off(spectrum, n, _scale(statistics))]
     if not negative.size:
         return
-    # The sum of the sizes is the trace and twice the negative part; a part of that gives less than the whole share.
+    # Σ|λ| is the trace plus twice the negative part; if only some negative values are known, the share is a lower bound.
     size = -float(negative.sum())
     share = size / max(statistics.total_variance + 2 * size, size)
     warn(
         f"the kernel matrix is indefinite: {extent}{len(negative)} of {n} eigenvalues are negative, {extent}"
-        f"{share:.1%} of the spectrum by size, the lowest {negative.min() / spectrum.max():.2g} "
-        "times the largest. They are left out; distances in feature space are then approximate.",
+        f"{share:.1%} of the sum of absolute eigenvalues, the lowest {negative.min() / spectrum.max():.2g} "
+        "times the largest. They are left out, which makes distances in feature space approximate.",
         IndefiniteKernelWarning,
     )
 
 
 class _Flipped(Symmetric):
-    """σI − A with σ the largest eigenvalue of A: its leading eigenpairs are the lowest of A, and none is near 0."""
+    """σI − A with σ the largest eigenvalue of A: its leading eigenpairs are the lowest of A."""
 
     def __init__(self, operator: Symmetric, sigma: float) -> None:
         super().__init__(operator.dtype, operator.shape[0])

@@ -16,7 +16,7 @@ from preimage.kernels import Kernel
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expanded(Decomposition):
-    """Axes and mean that are expansions over points: all training points, landmarks, or a reduced set.
+    """A kernel PCA whose axes and mean are expansions over points: all training points, landmarks, or a reduced set.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ class Expanded(Decomposition):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Projection(Weighted):
-    """Vectors φ̄ + Σₖ βₖVₖ of a kernel PCA's subspace: an expansion that also knows its codes.
+    """Vectors φ̄ + Σₖ βₖVₖ of a kernel PCA's subspace: an expansion that also has codes.
 
-    Over the training points its weights are γ̃ᵢ = Σₖ βₖαᵢₖ + 1/n (Kwok & Tsang 2003, eq. 6), and they sum to 1. Inner
+    Its weights over the training points are γ̃ᵢ = Σₖ βₖαᵢₖ + 1/n (Kwok & Tsang 2003, eq. 6), and they sum to 1. Inner
     products and norms are computed from the codes.
 
     Parameters
@@ -123,7 +123,7 @@ class Projection(Weighted):
         return self._part(which, Projection(self.model, self.codes[which]))
 
     def inner(self, X: Rows) -> Array:
-        """⟨Pφ, φ(x)⟩ through the axes: O(q) kernel products per point and not O(m)."""
+        """⟨Pφ, φ(x)⟩ through the axes: q products per point instead of m."""
         axes, means = self.model.products(X)
         return self.codes @ axes.T + means
 

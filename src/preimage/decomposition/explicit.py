@@ -25,7 +25,7 @@ class Components:
 
     @classmethod
     def of(cls, features: Array, n_components: int | float | None) -> Components:
-        """By the covariance if features are fewer than rows, else by the Gram matrix."""
+        """The components of feature vectors: from their covariance, or from their Gram matrix if there are fewer rows."""
         mean = features.mean(axis=0)
         centred = features - mean
         total = float(np.square(centred).sum(dtype=float))
@@ -34,11 +34,11 @@ class Components:
         wide = centred.shape[1] > centred.shape[0]
         values, vectors = leading_pairs(centred @ centred.T if wide else centred.T @ centred, n_components)
         values = np.maximum(values, 0)
-        # The covariance gives an axis to directions of round-off too: all axes together lose nothing.
+        # The covariance has axes for directions of round-off too, so that all axes together lose nothing.
         available = int(np.sum(values > ROUND_OFF * np.finfo(values.dtype).eps * values[0])) if wide else len(values)
         q = count_wanted(values[:available], total, n_components)
         axes = centred.T @ (vectors[:, :q] / np.sqrt(values[:q])) if wide else vectors[:, :q]
-        total = max(total, float(values[:q].sum(dtype=float)))  # round-off may have made them larger
+        total = max(total, float(values[:q].sum(dtype=float)))  # round-off may make their sum larger
         return cls(mean, np.ascontiguousarray(axes * column_signs(axes)), values[:q], total)
 
     def codes(self, features: Array) -> Array:
@@ -51,7 +51,7 @@ class Components:
 
 
 def leading_pairs(matrix: Array, n_components: int | float | None) -> tuple[Array, Array]:
-    """Eigenpairs in descending order: as many as a whole number asks for, else all."""
+    """Eigenpairs in descending order: ``n_components`` of them if it is a small whole number, else all."""
     refuse_overflow(float(matrix.sum()))
     with threads.single_threaded_blas():
         if isinstance(n_components, int) and n_components < len(matrix) // 4:

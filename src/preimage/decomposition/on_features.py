@@ -1,7 +1,7 @@
-"""Kernel PCA through explicit features: one streamed pass over the rows that keeps only m × m numbers.
+"""Kernel PCA on explicit features: one streamed pass over the rows that keeps only m × m numbers.
 
-Features F of the rows (n × r), their mean μ over all rows, and (F − 1μᵀ)ᵀ(F − 1μᵀ) = VΣ²Vᵀ give eigenvalues Σ², codes
-βₖ(x) = vₖᵀ(f(x) − μ) and, over landmarks with f(x) = Tᵀk_Z(x), the axes Σᵢ (TV)ᵢₖ φ(zᵢ).
+Features F of the rows (n × r), their mean μ, and (F − 1μᵀ)ᵀ(F − 1μᵀ) = VΣ²Vᵀ give eigenvalues Σ², codes
+βₖ(x) = vₖᵀ(f(x) − μ) and, for landmarks with f(x) = Tᵀk_Z(x), the axes Σᵢ (TV)ᵢₖ φ(zᵢ).
 """
 
 from __future__ import annotations
@@ -25,20 +25,19 @@ from preimage.gram import tiles
 from preimage.gram.operators import refuse_overflow
 
 SAMPLE = 2000  # rows kept for methods that learn from examples
-ENOUGH = 1000  # of them for diagnostics
-POOR = 0.1  # squared residual of an axis, relative to its squared eigenvalue, from which we warn
+ENOUGH = 1000  # of these rows used for diagnostics
+POOR = 0.1  # squared residual of an axis, relative to its squared eigenvalue, above which we warn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Approximate(Expanded, OnFeatures):
     """Kernel PCA on landmarks: the axes are unit vectors of the landmarks' span.
 
-    ``trace_error`` is Σ (k(x, x) − ‖f(x)‖²) / Σ k(x, x) over all rows seen: what no combination of the landmarks can
-    express.
+    ``trace_error`` is Σ (k(x, x) − ‖f(x)‖²) / Σ k(x, x) over all rows so far: the part outside the landmarks' span.
     """
 
     def without_moments(self) -> Self:
-        """Without the feature map as well, which the axes do not need."""
+        """The same model without the moments and the feature map, which the axes do not need."""
         slim = replace(self, moments=None, features=None)
         slim.share_memory(self)
         return slim
@@ -49,7 +48,9 @@ def decompose(
     features: Any, moments: Moments, sample: Rows, n_components: int | float | None, *, center: bool = True
 ) -> OnFeatures:
     """Kernel PCA from the moments of the features; ``sample`` holds some of the rows, for diagnostics."""
-    raise TypeError(f"there is no kernel PCA on features of the class {type(features).__name__}.")
+    raise TypeError(
+        f"kernel PCA does not support features of the class {type(features).__name__}; use Nystrom or RandomFourier."
+    )
 
 
 decompose.register(FourierMap, spectral.from_moments)
@@ -89,7 +90,7 @@ def _on_landmarks(
 
 
 class _Missed:
-    """What the features miss of the kernel, R = K − FFᵀ, on a sample of rows."""
+    """The part R = K − FFᵀ of the kernel matrix that the features miss, on a sample of rows."""
 
     def __init__(self, features: NystromMap, sample: Rows, n: int) -> None:
         sample = sample[:: -(-sample.shape[0] // ENOUGH)]
@@ -97,7 +98,7 @@ class _Missed:
         self.R = tiles.gram(features.kernel, sample) - self.F @ self.F.T
 
     def mean(self) -> float:
-        """The mean of R over all pairs of the n rows, of which fewer are equal than in the sample."""
+        """The mean of R over all pairs of the n rows, where the diagonal weighs less than in the sample."""
         s, diagonal = len(self.R), self.R.diagonal()
         if s == 1:
             return max(float(diagonal[0]) / self.n, 0.0)
@@ -117,7 +118,7 @@ class _Missed:
 
 
 def _warn_if_poor(values: Array, residuals: Array, missed: _Missed, m: int) -> None:
-    """Name a number of landmarks that is enough if squared residuals fall by at least its power −2/3."""
+    """Warn if an axis has a large residual, with a number of landmarks m that suffices if it² falls like m^(−2/3)."""
     ratio = np.square(residuals / values)
     refuse_overflow(float(ratio.sum()))
     worst = int(np.argmax(ratio))
@@ -126,6 +127,6 @@ def _warn_if_poor(values: Array, residuals: Array, missed: _Missed, m: int) -> N
     enough = min(max(int(np.ceil(m * (ratio[worst] / POOR) ** 1.5)), m + 1), missed.n)
     warn(
         f"{m} landmarks are too few for component {worst + 1}: its residual is {np.sqrt(ratio[worst]):.0%} of its "
-        f"eigenvalue. About {enough} landmarks would do, or fewer components.",
+        f"eigenvalue. Use about {enough} landmarks, or fewer components.",
         PoorApproximationWarning,
     )

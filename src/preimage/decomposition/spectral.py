@@ -22,8 +22,8 @@ from preimage.gram import tiles
 class Spectral(OnFeatures):
     """Axes and mean in the coordinates of random Fourier features.
 
-    ``points`` are rows of the training set, and ``trace_error`` is ‖K − FFᵀ‖ / ‖K‖ on them (Frobenius): random features
-    miss no trace.
+    ``points`` are rows of the training set, and ``trace_error`` is ‖K − FFᵀ‖ / ‖K‖ on them in the Frobenius norm,
+    because random features have the exact trace.
 
     Parameters
     ----------
@@ -77,10 +77,10 @@ class Spectral(OnFeatures):
 def from_rows(
     features: FourierMap, X: Rows, sample: Rows, n_components: int | float | None, *, center: bool = True
 ) -> Spectral:
-    """The model of fewer rows than features, by the Gram matrix of the rows; it keeps no moments to add to."""
+    """The model of fewer rows than features, from the Gram matrix of the rows; it has no moments to add rows to."""
     F = features(X)
     found = Components.of(F if center else np.vstack([F, -F]), n_components)
-    share = 1 if center else 2  # with every row and its negative the mean is 0, and all variance counts twice
+    share = 1 if center else 2  # rows and their negatives have mean 0, and all variance counts twice
     values, variance = found.eigenvalues / share, found.total / share
     return _model(features, None, sample, values, found.axes, found.mean, variance)
 

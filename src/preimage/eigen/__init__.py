@@ -52,7 +52,7 @@ NAMES: dict[str, Callable[[], Solver]] = {
 
 
 def as_solver(solver: object) -> Solver:
-    """A solver from what users type: a name, or an object with ``solve``."""
+    """The solver for a parameter: a name, or an object with ``solve``."""
     if isinstance(solver, str):
         if solver not in NAMES:
             raise ValueError(f"unknown solver {solver!r}; the names are {', '.join(NAMES)}.")
@@ -67,11 +67,10 @@ def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
 
     * 200 to 1200 rows and at most a twelfth of all pairs: ``CertifiedLanczos``;
     * up to 500 rows, and for more than a twentieth of all pairs where the matrix fits the memory budget: ``Dense``;
-    * otherwise ``BlockKrylov``, which stores the matrix where it fits and computes it again where it does not. Up to
-      5000 rows in float64 its tolerance is 1e-10: a few more passes cost little there, and codes agree with LAPACK's
-      to nine digits.
+    * otherwise ``BlockKrylov``, which stores the matrix if it fits and else recomputes it. Up to 5000 rows in float64
+      its tolerance is 1e-10: a few more passes cost little there, and codes agree with LAPACK's to nine digits.
 
-    ``benchmarks/scale.py`` and ``benchmarks/small.py`` measure what the choice rests on.
+    These limits come from measurements with ``benchmarks/scale.py`` and ``benchmarks/small.py``.
 
     See Also
     --------
@@ -93,6 +92,6 @@ def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
 
 
 def storage_for(solver: Solver, n: int, k: int, dtype: DTypeLike = float) -> str:
-    """How a kernel matrix is best stored for a solver that will look for k of its n eigenpairs."""
+    """The storage of a kernel matrix that suits a solver for k of its n eigenpairs."""
     chosen = choose_solver(n, k, dtype) if isinstance(solver, Automatic) else solver
     return str(getattr(chosen, "storage", "auto"))

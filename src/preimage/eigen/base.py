@@ -1,4 +1,4 @@
-"""What an eigensolver is, and what it returns."""
+"""The interface and the result of eigensolvers, and the steps that they share."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Eigenpairs:
 
 
 def check_count(solver: object, name: str) -> None:
-    """Refuse a setting that is not a whole number of at least 1; None is fine where it is the default."""
+    """Refuse a setting that is not a whole number of at least 1, or None where that is the default."""
     value = getattr(solver, name)
     if value is None and getattr(type(solver), name) is None:
         return
@@ -71,7 +71,7 @@ class Solver(Protocol):
     See Also
     --------
     Eigenpairs : What ``solve`` returns.
-    Dense, BlockKrylov, Lanczos, PowerDeflation : The solvers of this room.
+    Dense, BlockKrylov, Lanczos, PowerDeflation : Solvers.
 
     Examples
     --------
@@ -98,12 +98,12 @@ def as_eigenpairs(
     wanted: int | None = None,
     residuals: Array | None = None,
 ) -> Eigenpairs:
-    """Eigenpairs in descending order, with deterministic signs; warn where a residual exceeds ``bound``.
+    """Eigenpairs in descending order, with deterministic signs; warn if a residual exceeds ``bound``.
 
-    Residuals are computed where the solver does not give them.
+    Residuals are computed unless the solver gives them.
     """
     residuals = _residuals(operator, values, vectors) if residuals is None else residuals
-    ascending = bool(np.all(values[1:] >= values[:-1]))  # as LAPACK returns them: then vectors are copied but once
+    ascending = bool(np.all(values[1:] >= values[:-1]))  # as LAPACK returns them; then vectors are copied only once
     order = slice(None, None, -1) if ascending else np.argsort(values)[::-1]
     values, vectors, residuals = values[order].copy(), vectors[:, order], residuals[order].copy()
     vectors = vectors * column_signs(vectors)
@@ -111,7 +111,7 @@ def as_eigenpairs(
     converged = len(values) >= (wanted or 0) and bool(np.all(residuals <= bound))
     if not converged:
         warn(
-            f"the eigensolver stopped before its tolerance: {len(values)} eigenpairs, residuals up to "
+            f"the eigensolver stopped before it reached its tolerance: {len(values)} eigenpairs have residuals up to "
             f"{residuals.max(initial=0) / scale:.1e} of the largest eigenvalue. "
             "Allow more steps, or use solver='dense'.",
             ConvergenceWarning,
@@ -136,7 +136,7 @@ def rayleigh_ritz(basis: Array, image: Array) -> tuple[Array, Array, Array]:
 
 
 def _residuals(operator: Symmetric | Array, values: Array, vectors: Array) -> Array:
-    """‖Au − λu‖; with a matrix as ‖uᵀA − λuᵀ‖, which BLAS does in half the time."""
+    """‖Au − λu‖; for a matrix computed as ‖uᵀA − λuᵀ‖, in half the time."""
     left = isinstance(operator, np.ndarray)
     parts = [(values[part], vectors[:, part]) for part in tiles.slices(len(values), 256)]
     images = (((v.T @ operator).T if left else operator @ v) - v * w for w, v in parts)
@@ -153,14 +153,14 @@ def sketched_residuals(matrix: Array, values: Array, vectors: Array, rng: Genera
 
 
 def column_norms(V: Array) -> Array:
-    """Norms of columns, in units of the largest entry, so that squares neither overflow nor underflow."""
+    """Norms of columns, computed in units of the largest entry, so that squares neither overflow nor underflow."""
     unit = float(np.abs(V).max(initial=0)) or 1.0
     norms: Array = np.linalg.norm(V / unit, axis=0)
     return unit * norms
 
 
 def column_signs(vectors: Array) -> Array:
-    """±1 for every column, so that the column times its sign has a positive entry of largest size."""
+    """±1 for every column: the sign of its entry of largest size."""
     if not vectors.size:
         return np.ones(vectors.shape[1], dtype=vectors.dtype)
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]

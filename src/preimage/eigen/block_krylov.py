@@ -1,4 +1,4 @@
-"""Block Lanczos with full reorthogonalisation and thick restart: few passes over the operator, wide ones."""
+"""Block Lanczos with full reorthogonalisation and thick restart: few, wide passes over the operator."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from preimage.gram import threads, tiles
 from preimage.gram.operators import Symmetric, Tiled, check_storage
 from preimage.kernels.base import positive
 
-STEPS = 12  # blocks that the basis holds besides the wanted vectors before it is restarted
-TALL = 2500  # rows per task where small products are shared among the cores
-LANDMARKS = 8  # landmarks of the Nyström start for every column of the first block
+STEPS = 12  # blocks that the basis holds besides the wanted vectors before a restart
+TALL = 2500  # rows per task in products of tall matrices
+LANDMARKS = 8  # landmarks of the Nyström start per column of the first block
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,16 @@ class BlockKrylov:
     Parameters
     ----------
     block_size : int, optional
-        Columns per pass. By default k/2 where the matrix is stored, because many small blocks beat few large ones for
-        the same number of products. It is 2k where every pass computes the kernel again, because further columns are
-        then nearly free.
+        Columns per pass. By default k/2 if the matrix is stored, because many small blocks beat few large ones for the
+        same number of products, and 2k if every pass recomputes the kernel, because more columns are then nearly free.
     tol : float, optional
-        Bound on the residuals ‖Au − λu‖ relative to λ₁: 1e-6, and 2e-6 in float32. The error of an eigenvalue is of
-        the order of its residual squared. The residual of a λ as small as that is at most λ/10, or round-off.
+        Bound on the residuals ‖Au − λu‖ relative to λ₁: by default 1e-6, and 2e-6 in float32. The error of an
+        eigenvalue is of the order of its residual squared. The residual of a smaller λ is at most λ/10, or round-off.
     max_iter : int
-        Most products with a block.
+        The most products with a block.
     storage : "auto", "memory" or "recompute"
-        Whether one triangle of the kernel matrix is stored, or computed again in every pass; "auto" stores it where it
-        takes at most half of the free memory.
+        Whether to store one triangle of the kernel matrix or recompute it in every pass; "auto" stores it if it takes
+        at most half of the free memory.
 
     See Also
     --------
@@ -81,10 +80,10 @@ class BlockKrylov:
 
     def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         n, width = operator.shape[0], self.block_size or _block_size(operator, k)
-        if k + 2 * width >= n:  # the space would be the whole one
+        if k + 2 * width >= n:  # the basis would span the whole space
             return Dense().solve(operator, k, rng)
         tol = self.tol if self.tol is not None else (1e-6 if operator.dtype == np.float64 else 2e-6)
-        with threads.single_threaded_blas():  # many small steps between the passes, which have threads of their own
+        with threads.single_threaded_blas():  # for the many small steps between passes; passes have their own threads
             space, steps = self._grow(operator, k, _start(operator, width, rng), tol, rng)
             values, weights, residuals = space.leading(k)
             vectors, bound = space.vectors(weights), tol * abs(values).max(initial=0)
@@ -93,7 +92,7 @@ class BlockKrylov:
             )
 
     def _grow(self, operator: Symmetric, k: int, start: Array, tol: float, rng: Generator) -> tuple[_Space, int]:
-        """A space that holds k eigenvectors, and the number of passes that it took."""
+        """A space that contains k eigenvectors, and the number of passes it took."""
         n, width = start.shape
         space = _Space(operator, start, room=min(n, k + (STEPS + 1) * width))
         watch = _Multiplicity(width, tol)
@@ -117,17 +116,16 @@ class _Ritz:
 
 
 def _are_found(pairs: _Ritz, tol: float, operator: Symmetric) -> bool:
-    """Whether residuals are at most tol·λ₁, and also a tenth of a smaller eigenvalue, unless they are round-off."""
+    """Whether residuals are at most tol·λ₁, and at most a tenth of their eigenvalue or round-off."""
     largest = abs(pairs.values).max()
     small = np.maximum(abs(pairs.values) / 10, round_off(operator) * largest)
     return bool(np.all(pairs.residuals <= np.minimum(tol * largest, small)))
 
 
 class _Multiplicity:
-    """Guards against copies of an eigenvalue that a block misses: b columns find at most b copies.
+    """Detects copies of an eigenvalue that a block may have missed: b columns find at most b copies.
 
-    Where that many of the wanted values are equal, another random block is added and gets as many steps as the first
-    one took.
+    If b of the wanted values are equal, another random block is added, with as many steps as the first one took.
     """
 
     def __init__(self, width: int, tol: float):
@@ -145,10 +143,10 @@ class _Multiplicity:
 
 
 class _Space:
-    """An orthonormal basis Q, the matrix T = QᵀAQ, and the part of A times the last block outside the span of Q.
+    """An orthonormal basis Q, the matrix T = QᵀAQ, and the part PR of A times the last block outside the span of Q.
 
-    AQ = QT + [0 … 0, PR]: only the last block leaves the space, also after a restart, so that the residual of a Ritz
-    vector Qs is ‖R s_last‖ without another product.
+    AQ = QT + [0 … 0, PR]: A maps only the last block out of the space, also after a restart. The residual of a Ritz
+    vector Qs is therefore ‖R s_last‖, without another product.
     """
 
     def __init__(self, operator: Symmetric, start: Array, room: int):
@@ -177,7 +175,7 @@ class _Space:
         return values, weights, residuals
 
     def ritz(self, k: int) -> _Ritz | None:
-        """The k largest Ritz values (descending) and their residuals; None while the space is smaller than that."""
+        """The k largest Ritz values (descending) and their residuals; None while the space has fewer dimensions."""
         if self.size < k:
             return None
         values, _, residuals = self.leading(k)
@@ -189,7 +187,7 @@ class _Space:
         return combined
 
     def extend(self, k: int, rng: Generator) -> None:
-        """Append the part outside as the next block, or random columns where there is none."""
+        """Append the part outside the span as the next block, or random columns if there is none."""
         if not self.outside.shape[1]:
             self.restart(k, rng.standard_normal((self.Q.shape[0], self.width)))
         elif self.size > k + STEPS * self.outside.shape[1]:
@@ -198,7 +196,7 @@ class _Space:
             self._append(self.outside)
 
     def restart(self, k: int, fresh: Array | None = None) -> None:
-        """Keep the leading Ritz vectors and a few more, the part outside, and fresh columns if given."""
+        """Keep the leading Ritz vectors and a few more, the part outside the span, and fresh columns if given."""
         outside = self.outside
         kept = min(k + outside.shape[1] // 2 + 1, self.size)
         values, weights, _ = self.leading(kept)
@@ -214,7 +212,7 @@ class _Space:
 
     def _append(self, block: Array) -> None:
         missing = self.size + block.shape[1] - self.Q.shape[1]
-        if missing > 0:  # blocks grow where random columns are added
+        if missing > 0:  # blocks grow when random columns are added
             self.Q = np.concatenate([self.Q.T, np.empty((missing, len(self.Q)), dtype=self.Q.dtype)]).T
             self.T = np.pad(self.T, (0, missing))
         self.Q[:, self.size : self.size + block.shape[1]] = block
@@ -229,13 +227,13 @@ class _Space:
         floor = 10 * np.finfo(block.dtype).eps * self.scale
         rank = int(np.sum(np.abs(np.diagonal(R)) > floor))
         P, R = P[:, :rank], R[:rank, np.argsort(order)].astype(float)
-        again = _inner(basis, P)  # once more: P was small before it was normalised
+        again = _inner(basis, P)  # again, because normalising P amplified its rounding errors
         P, second = orthonormal(_without(P, basis, again))
         return P, second @ R, coupling.astype(float) + again @ R
 
 
 def _inner(basis: Array, block: Array) -> Array:
-    """QᵀB of tall matrices, in blocks of rows on all cores."""
+    """QᵀB for tall matrices, in blocks of rows on all cores."""
     product: Array = sum(threads.parallel_map(lambda rows: basis[rows].T @ block[rows], tiles.slices(len(block), TALL)))
     return product
 
@@ -262,7 +260,7 @@ def _is_recomputed(operator: Symmetric) -> bool:
 
 
 def _start(operator: Symmetric, width: int, rng: Generator) -> Array:
-    """A random block, added to a Nyström approximation of the leading eigenvectors where passes are expensive."""
+    """A random block, plus a Nyström approximation of the leading eigenvectors where passes are expensive."""
     n = operator.shape[0]
     block: Array = rng.standard_normal((n, width)) / np.sqrt(n)
     if not _is_recomputed(operator):

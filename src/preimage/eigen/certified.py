@@ -17,22 +17,22 @@ from preimage.eigen.dense import Dense
 from preimage.gram import tiles
 from preimage.gram.operators import CentredStored, Stored, Symmetric
 
-FIRST, LAST = (2, 8), (6, 60)  # steps a·k + b: after which pairs are looked at, and after which LAPACK is as fast
+FIRST, LAST = (2, 8), (6, 60)  # (a, b) for a·k + b steps: before the first test, and until LAPACK is as fast
 CHOLESKY = 12  # n/12 steps take as long as centring the matrix and a Cholesky factorisation
 
 
 @dataclass(frozen=True)
 class CertifiedLanczos:
-    """Lanczos on a dense matrix, and LAPACK where pairs may be missing.
+    """Lanczos on a dense matrix, with LAPACK as the fallback if pairs may be missing.
 
-    Lanczos from one vector may miss copies of an eigenvalue. So the pairs are returned with a proof that no other
-    eigenvalue exceeds them. In a basis [Q, Q⊥] that starts with that of the Krylov space, A has the blocks T = QᵀAQ,
-    C = Q⊥ᵀAQ⊥ and, between the two, a single entry β. Where no eigenvalue of C exceeds c < σ, A has at most as many
-    eigenvalues above σ as T + β²/(σ − c) eeᵀ, with e the last unit vector (Haynsworth 1968). Such a c follows from the
-    mean of C's eigenvalues and of their squares (Wolkowicz & Styan 1980), which are what T leaves of the trace of A
-    and of its sum of squares.
+    Lanczos from one vector may miss copies of an eigenvalue, so its pairs are returned only with a proof that no other
+    eigenvalue exceeds them. In a basis [Q, Q⊥] that extends the one of the Krylov space, A has the blocks T = QᵀAQ,
+    C = Q⊥ᵀAQ⊥ and, between the two, a single entry β. If no eigenvalue of C exceeds c < σ, A has at most as many
+    eigenvalues above σ as T + β²/(σ − c) eeᵀ, with e the last unit vector (Haynsworth 1968). The means of C's
+    eigenvalues and of their squares give such a c (Wolkowicz & Styan 1980); both follow from the trace and the sum of
+    squares of A, less those of T.
 
-    Where that bound is too large, Cholesky's factorisation tells whether σI − A + UΛUᵀ is positive definite, in n³/3
+    If that bound is too large, a Cholesky factorisation tells whether σI − A + UΛUᵀ is positive definite, in n³/3
     operations; LAPACK's eigenvalues take four times as many, half of them slow.
 
     See Also
@@ -80,14 +80,14 @@ class _Krylov:
         self.trace, self.squares = float(matrix.trace(dtype=float)), _squares(matrix)
         self.floor = 10 * self.eps * np.sqrt(self.squares)  # a β below it is round-off
         self.noise = n * self.eps * self.squares  # round-off of the sum of squares
-        if center:  # what H takes from both
+        if center:  # subtract the effect of centring
             means = self.multiply(1, matrix.T, np.full(n, 1 / n, matrix.dtype)).astype(float)
             self.trace -= float(means.sum())
             self.squares += float(means.sum() ** 2 - 2 * n * (means @ means))
 
     @classmethod
     def with_pairs(cls, operator: Symmetric, k: int) -> _Krylov | None:
-        """A space that holds the k leading eigenvectors but for round-off; None where that takes too long."""
+        """A space that contains the k leading eigenvectors up to round-off; None if that takes too many steps."""
         n, plain = operator.shape[0], operator.operator if isinstance(operator, CentredStored) else None
         center = plain is not None and plain.dtype == np.float64  # single precision would lose digits
         matrix = plain.matrix if plain is not None and center else operator.dense()
@@ -98,7 +98,7 @@ class _Krylov:
         return space if space._finds(k, min(LAST[0] * k + LAST[1], room)) else None
 
     def _finds(self, k: int, most: int) -> bool:
-        """Whether the residuals of the k leading pairs become round-off in so many steps."""
+        """Whether the residuals of the k leading pairs fall to round-off within ``most`` steps."""
         error, steps = 1.0, FIRST[0] * k + FIRST[1]
         while self.size < most and not self.is_invariant:
             before, size = error, self.size
@@ -111,7 +111,7 @@ class _Krylov:
         return False
 
     def grow(self, steps: int) -> None:
-        """So many products with A, or fewer where the space is invariant or there is no room."""
+        """Multiply by A ``steps`` times, or fewer if the space becomes invariant or full."""
         for _ in range(min(steps, len(self.alphas) - self.size)):
             if self.is_invariant:
                 return
@@ -125,7 +125,7 @@ class _Krylov:
         coupling = basis[-2:] @ image
         self.alphas[m] = coupling[-1]
         image -= coupling @ basis[-2:]
-        image -= (basis @ image) @ basis  # what rounding left of all the others
+        image -= (basis @ image) @ basis  # full reorthogonalisation
         beta = float(np.sqrt(image @ image))
         self.betas[m] = beta = beta if beta > self.floor else 0.0
         np.multiply(image, 1 / beta if beta else 0, out=self.basis[m + 1])
@@ -138,11 +138,11 @@ class _Krylov:
 
     @property
     def T(self) -> tuple[Array, Array]:
-        """The diagonal of T and the entries beside it."""
+        """The diagonal and the off-diagonal of T."""
         return self.alphas[: self.size], self.betas[: self.size - 1]
 
     def _error(self, k: int) -> float:
-        """The largest residual β|s| of the k leading pairs in units of round-off, s the last weight of a vector."""
+        """The largest residual β|s| of the k leading pairs in units of round-off, with s a vector's last weight."""
         if self.size < k:
             return np.inf
         self.values, self.weights = lapack.tridiagonal(*self.T, k)
@@ -155,7 +155,7 @@ class _Krylov:
         return self.values.astype(self.basis.dtype), vectors.T
 
     def proves(self) -> bool:
-        """Whether no other eigenvalue exceeds the least of those found; the space may grow for it."""
+        """Whether no other eigenvalue exceeds the least of those found; the space may grow for the proof."""
         most, values = self.size + len(self.matrix) // CHOLESKY, self.values
         level = float(values[0]) + len(self.matrix) * self.eps * float(values[-1])
         while True:
@@ -165,7 +165,7 @@ class _Krylov:
                 return self._count_above(level, mean + np.sqrt(spread)) <= int(np.sum(values > level))
             recent = slice(max(self.size - 5, 0), self.size)
             alphas, betas = self.alphas[recent], self.betas[recent]
-            gain = float(np.mean(alphas**2 + 2 * betas**2 - 2 * mean * alphas))  # per step; it falls
+            gain = float(np.mean(alphas**2 + 2 * betas**2 - 2 * mean * alphas))  # per step, decreasing
             if self.is_invariant or not 2 * missing < gain * (most - self.size):
                 return False
             self.grow(int(missing / gain) + 2)
@@ -179,7 +179,7 @@ class _Krylov:
         return mean, max((n_others - 1) * (squares / n_others - mean**2), 0.0)
 
     def _count_above(self, level: float, rest: float) -> int:
-        """At most so many eigenvalues of A exceed the level σ, where none of C does: those of T + β²/(σ − c) eeᵀ."""
+        """A bound on the number of eigenvalues of A above σ, if none of C exceeds c: that of T + β²/(σ − c) eeᵀ."""
         diagonal, beside = self.T
         raised = diagonal.copy()
         raised[-1] += self.betas[self.size - 1] ** 2 / (level - rest)
@@ -187,7 +187,7 @@ class _Krylov:
 
 
 def _squares(matrix: Array) -> float:
-    """The sum of squares, in double precision."""
+    """The sum of the squared entries, in double precision."""
     if matrix.dtype == np.float64:
         return float(np.vdot(matrix, matrix))
     return float(np.einsum("ij,ij->", matrix, matrix, dtype=float))
@@ -195,7 +195,7 @@ def _squares(matrix: Array) -> float:
 
 @lru_cache(maxsize=4)
 def _start(n: int, center: bool) -> Array:
-    """A random unit vector, the same one every time; orthogonal to 1 where the matrix is centred."""
+    """A random unit vector, the same every time, and orthogonal to 1 if the matrix is centred."""
     vector: Array = np.random.default_rng(0).standard_normal(n)
     vector -= center * vector.mean()
     vector /= np.sqrt(vector @ vector)
@@ -203,9 +203,9 @@ def _start(n: int, center: bool) -> Array:
 
 
 def is_complete(matrix: Array, values: Array, vectors: Array) -> bool:
-    """Whether no other eigenvalue exceeds the smallest of these by more than round-off, by Cholesky's factorisation.
+    """Whether no other eigenvalue exceeds the smallest of these by more than round-off, by a Cholesky factorisation.
 
-    UΛUᵀ − A is written over one triangle of the matrix, restored afterwards: a second matrix takes long to allocate.
+    UΛUᵀ − A overwrites one triangle of the matrix, which is restored afterwards: allocating a second matrix is slow.
     LAPACK's lower triangle, which it factorises faster, is our upper one.
     """
     n, largest, diagonal = len(matrix), float(values.max()), matrix.diagonal().copy()

@@ -13,16 +13,16 @@ from preimage.eigen.base import Eigenpairs, as_eigenpairs, sketched_residuals
 from preimage.gram import tiles
 from preimage.gram.operators import Symmetric
 
-SMALL = 500  # rows up to which LAPACK's own copy of a matrix takes less time than restoring it
-MANY = 256  # pairs from which residuals are estimated: exact ones would take a quarter of the time
+SMALL = 500  # rows up to which copying a matrix for LAPACK is faster than restoring it
+MANY = 256  # pairs above which residuals are estimated: exact ones would take a quarter of the time
 
 
 @dataclass(frozen=True)
 class Dense:
-    """LAPACK on the dense matrix: exact, O(n³), and only k pairs where that is faster, for at most a quarter of them.
+    """LAPACK on the dense matrix: exact, O(n³); for at most a quarter of the pairs it computes only those.
 
-    Few pairs of a large matrix are computed in the operator's own memory, which is restored afterwards: there is no
-    second one.
+    Few pairs of a large matrix are computed in the operator's own memory, which is restored afterwards, so there is no
+    second matrix.
 
     See Also
     --------
@@ -48,11 +48,11 @@ class Dense:
 
 
 def _few(matrix: Array, k: int) -> lapack.Pairs | None:
-    """The k leading pairs; None where LAPACK has failed."""
+    """The k leading pairs; None if LAPACK failed."""
     if len(matrix) <= SMALL:
         return lapack.subset(matrix, k)
     diagonal = matrix.diagonal().copy()
-    # The transpose of a C-ordered matrix is what LAPACK reads without copying. "U" of it is our lower triangle.
+    # LAPACK reads the transpose of a C-ordered matrix without copying; the upper triangle of it is our lower one.
     pairs = lapack.subset(matrix.T, k, lower=False, overwrite=True)
     tiles.mirror(matrix)  # LAPACK overwrote the lower triangle and the diagonal
     np.fill_diagonal(matrix, diagonal)

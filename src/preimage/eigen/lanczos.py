@@ -59,7 +59,7 @@ class Lanczos:
             values, vectors = eigsh(counted, k, which="LA", v0=start, tol=self.tol, maxiter=self.max_iter)
         except ArpackNoConvergence as stopped:
             values, vectors = stopped.eigenvalues, stopped.eigenvectors
-        except ArpackError:  # older versions fail where all eigenvalues are equal
+        except ArpackError:  # older versions fail if all eigenvalues are equal
             return Dense().solve(operator, k, rng)
         tolerance = max(self.tol, 10 * round_off(operator))
         bound = tolerance * scale * max(1, float(np.abs(values).max(initial=0)))
@@ -67,7 +67,7 @@ class Lanczos:
 
 
 class _Scaled(Symmetric):
-    """An operator divided by its scale, because ARPACK takes values far below 1 for 0; it counts its products."""
+    """An operator divided by its scale, because ARPACK treats values far below 1 as 0; it counts its products."""
 
     def __init__(self, operator: Symmetric, scale: float):
         super().__init__(operator.dtype, operator.shape[0])

@@ -1,7 +1,7 @@
 """LAPACK's leading eigenpairs of a dense symmetric matrix, checked.
 
-``syevr`` computes a subset fast, but where eigenvalues repeat it may return fewer pairs than were asked for, or vectors
-that are not orthogonal, and report success. Divide and conquer (``syevd``) computes all pairs and never does that.
+``syevr`` computes a subset fast, but if eigenvalues repeat it may return too few pairs, or vectors that are not
+orthogonal, and report success. Divide and conquer (``syevd``) computes all pairs and does not fail like that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def leading(matrix: Array, k: int) -> Pairs:
 
 
 def subset(matrix: Array, k: int, *, lower: bool = True, overwrite: bool = False) -> Pairs | None:
-    """The k leading pairs by ``syevr``; None where pairs are missing or their vectors are not orthonormal."""
+    """The k leading pairs by ``syevr``; None if pairs are missing or their vectors are not orthonormal."""
     n = len(matrix)
     values, vectors = scipy.linalg.eigh(
         matrix,
@@ -34,7 +34,7 @@ def subset(matrix: Array, k: int, *, lower: bool = True, overwrite: bool = False
 
 
 def tridiagonal(diagonal: Array, beside: Array, k: int) -> Pairs:
-    """The k leading pairs of a tridiagonal matrix, ascending, from its diagonal and the entries beside it."""
+    """The k leading pairs of a tridiagonal matrix, ascending, from its diagonal and off-diagonal."""
     n = len(diagonal)
     values, vectors = scipy.linalg.eigh_tridiagonal(
         diagonal, beside, select="i", select_range=(n - k, n - 1), lapack_driver="stemr", check_finite=False

@@ -13,15 +13,15 @@ from preimage.eigen.base import Eigenpairs, as_eigenpairs, orthonormal, rayleigh
 from preimage.eigen.dense import Dense
 from preimage.gram.operators import Symmetric
 
-SEEN = 1e-5  # of the largest eigenvalue: smaller ones are lost in the rounding of single precision
+SEEN = 1e-5  # of the largest eigenvalue: smaller ones are lost to rounding in single precision
 
 
 @dataclass(frozen=True)
 class Mixed:
     """The leading subspace Q in single precision, then the eigenpairs of QᵀAQ in double: a third of the time of Dense.
 
-    Residuals are of the order of 1e-6 λ₁, and errors of eigenvalues of the order of their squares. Where wanted
-    eigenvalues are too small for single precision, :class:`Dense` takes over.
+    Residuals are of the order of 1e-6 λ₁, and errors of eigenvalues of the order of their squares. If a wanted
+    eigenvalue is too small for single precision, :class:`Dense` takes over.
     """
 
     storage: ClassVar[str] = Dense.storage

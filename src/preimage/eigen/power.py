@@ -17,9 +17,9 @@ from preimage.kernels.base import positive
 class PowerDeflation:
     """Power iteration, one eigenvector at a time, each deflated from the operator (Schölkopf et al. 1998, §4.1).
 
-    Slow where eigenvalues are close; a cross-check of the other solvers, with which it shares no code. A dominant
-    eigenvalue that is negative is deflated too, but left out of the result. ``max_iter`` bounds the products for one
-    vector, and k + 2 times as many those for k of them.
+    Slow if eigenvalues are close; a cross-check of the other solvers, with which it shares no code. A negative dominant
+    eigenvalue is deflated too, but left out of the result. ``max_iter`` bounds the products for one vector, and
+    (k + 2)·``max_iter`` those for all k.
 
     See Also
     --------
@@ -49,7 +49,7 @@ class PowerDeflation:
             steps += taken
             found.append((value, vector))
             if sum(value > 0 for value, _ in found) >= k or steps >= (k + 2) * self.max_iter:
-                break  # enough, or round-off alone is left
+                break  # all are found, or only round-off is left
         kept = sorted(found, key=lambda pair: -pair[0])[:k]
         values = np.array([value for value, _ in kept], operator.dtype)
         vectors = np.stack([vector for _, vector in kept], axis=1)
@@ -63,7 +63,7 @@ class PowerDeflation:
     def _dominant(
         self, operator: Symmetric, found: list[tuple[float, Array]], rng: Generator
     ) -> tuple[float, Array, int]:
-        """The eigenpair of largest size that is orthogonal to those found."""
+        """The eigenpair of largest absolute value that is orthogonal to those found, and its number of products."""
         basis = np.stack([v for _, v in found], axis=1) if found else np.zeros((operator.shape[0], 0), operator.dtype)
         vector = _orthogonal_unit(rng.standard_normal(operator.shape[0]).astype(operator.dtype), basis)
         scale = max((abs(value) for value, _ in found), default=0.0)
@@ -80,7 +80,7 @@ class PowerDeflation:
 
 
 def _orthogonal_unit(vector: Array, basis: Array) -> Array:
-    """The vector made orthogonal to the basis (twice, for round-off) and of length one; a zero vector stays zero."""
+    """The vector made orthogonal to the basis (twice, for round-off) and scaled to length 1; zero stays zero."""
     for _ in range(2):
         vector = vector - basis @ (basis.T @ vector)
     length = norm(vector)

@@ -1,4 +1,4 @@
-"""A random subspace, for compat's ``eigen_solver="randomized"``: a fifth faster than scikit-learn's randomized SVD."""
+"""Randomised subspace iteration, for compat's ``eigen_solver="randomized"``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from preimage.gram.operators import Symmetric
 
 @dataclass(frozen=True)
 class Randomized:
-    """Eigenpairs of largest size from a random subspace (Halko, Martinsson & Tropp 2011, algorithms 4.4 and 5.3).
+    """Eigenpairs of largest absolute value from a random subspace (Halko et al. 2011, algorithms 4.4 and 5.3).
 
-    An orthonormal basis Q of A²ᑫ⁺¹Ω, with Ω Gaussian and ``oversampling`` columns wider than asked for, then the
-    eigenpairs of QᵀAQ. Eigenvalues are chosen by size, as scikit-learn does, so that an indefinite matrix shows.
+    An orthonormal basis Q of A²ᑫ⁺¹Ω, with Ω Gaussian of k + ``oversampling`` columns, gives the eigenpairs of QᵀAQ.
+    Eigenvalues are chosen by absolute value, as in scikit-learn, so that an indefinite matrix shows. A fifth faster
+    than scikit-learn's randomized SVD.
     """
 
     power: int | str = "auto"

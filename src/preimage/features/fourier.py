@@ -1,4 +1,4 @@
-"""Random Fourier features (Rahimi & Recht 2007): cosines and sines of frequencies that the kernel itself draws."""
+"""Random Fourier features (Rahimi & Recht 2007): cosines and sines at frequencies drawn from the kernel's spectrum."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class RandomFourier:
     n_features : int
         The number of features, two for each of the r = n_features/2 frequencies.
     draw : "orthogonal" or "plain"
-        "plain" draws frequencies independently. "orthogonal" gives those of a block of d orthogonal directions, with
-        the lengths of independent ones: the same law for each, a lower error for all (Yu et al. 2016). Kernels that are
-        not functions of the Euclidean distance are drawn plainly.
+        "plain" draws frequencies independently. "orthogonal" makes the directions in each block of d orthogonal, with
+        the lengths of independent draws: each has the same law, and the error is lower (Yu et al. 2016). Kernels that
+        are not functions of the Euclidean distance always use "plain".
 
     See Also
     --------
@@ -69,14 +69,14 @@ class RandomFourier:
 
 
 def orthogonal_directions(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
-    """N unit vectors, uniform each, orthogonal within blocks of dim: a block of m takes 2·dim·m² steps."""
+    """Uniform unit vectors, n of them, orthogonal within blocks of dim; a block of m takes 2·dim·m² operations."""
     blocks, rest = divmod(n, dim)
     shapes = [(blocks, dim, dim)] * bool(blocks) + [(dim, rest)] * bool(rest)
     return np.concatenate([_orthonormal(rng.standard_normal(shape)).reshape(-1, dim) for shape in shapes])
 
 
 def _orthonormal(draws: np.ndarray) -> np.ndarray:
-    """Orthonormal vectors, uniform among all such: Q of normal draws QR, with a positive diagonal of R."""
+    """Orthonormal vectors, uniformly distributed: Q of normal draws QR, with a positive diagonal of R."""
     Q, R = np.linalg.qr(draws)
     signs = np.where(np.diagonal(R, axis1=-2, axis2=-1) < 0, -1, 1)
     return np.swapaxes(Q * signs[..., None, :], -1, -2)

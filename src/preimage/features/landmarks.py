@@ -18,11 +18,11 @@ from preimage.gram import threads, tiles
 from preimage.kernels import Kernel
 from preimage.kernels.geometry import squared_norms
 
-QUICK = 5e6  # numbers of a factor that take hardly any time
+QUICK = 5e6  # entries of a factor that take hardly any time
 
 
 class Sampler(Protocol):
-    """What every sampler does."""
+    """The interface of samplers."""
 
     def choose(self, kernel: Kernel, X: Rows, m: int, rng: np.random.Generator) -> Any:
         """At most m landmarks for the rows of X."""
@@ -61,7 +61,7 @@ class KMeans:
     Parameters
     ----------
     n_rows : int
-        The most rows from which centres are computed.
+        The most rows to compute centres from.
     max_iter : int
         The most steps of k-means.
 
@@ -87,7 +87,7 @@ class KMeans:
         from sklearn.cluster import KMeans as Lloyd
 
         if sp.issparse(X):
-            raise TypeError("k-means landmarks need dense rows: take Uniform() or RPCholesky(), or X.toarray().")
+            raise TypeError("k-means landmarks need dense rows: use Uniform() or RPCholesky(), or X.toarray().")
         rows = Uniform().choose(kernel, X, max(self.n_rows, m), rng)
         found = Lloyd(min(m, len(rows)), n_init=1, max_iter=self.max_iter, random_state=int(rng.integers(2**31)))
         return found.fit(rows).cluster_centers_.astype(X.dtype)
@@ -97,17 +97,17 @@ class KMeans:
 class RPCholesky:
     """Randomly pivoted Cholesky in its accelerated form (Chen, Epperly, Tropp & Webber 2025; Epperly et al. 2024).
 
-    Rows are drawn in proportion to what the landmarks so far miss of their kernel value k(x, x), so that rare rows
-    are found. Blocks of rows are proposed at once, and rejection keeps the law of one row at a time.
+    Rows are drawn with probabilities proportional to the part of k(x, x) that the landmarks so far miss, which finds
+    rare rows. Rows are proposed in blocks, and rejection keeps the law of drawing one at a time.
 
     Parameters
     ----------
     n_rows : int, optional
-        Draw from a uniform subsample of so many rows. By default a twentieth of all, which is cheap
-        compared to the pass over them; at least 4m rows and five million numbers (m per row), and at most what fits a
-        quarter of the memory budget (``working_memory``).
+        Draw from a uniform subsample of this many rows. By default a twentieth of all, which is cheap compared to the
+        pass over them; at least 4m rows and five million numbers (m per row), and at most what fits a quarter of the
+        memory budget (``working_memory``).
     tol : float
-        Stop before m landmarks where they miss no more than this fraction of the trace.
+        Stop before m landmarks if they miss no more than this fraction of the trace.
 
     See Also
     --------
@@ -140,16 +140,16 @@ class RPCholesky:
 
 
 def pivots(kernel: Kernel, X: Rows, m: int, rng: np.random.Generator, tol: float = 1e-13) -> np.ndarray:
-    """Numbers of the rows that accelerated randomly pivoted Cholesky chooses (Epperly, Tropp & Webber 2024, alg. 2).
+    """Indices of the rows that accelerated randomly pivoted Cholesky chooses (Epperly, Tropp & Webber 2024, alg. 2).
 
-    With G the columns of the partial factor, K ≈ GGᵀ, the residual diagonal is d = diag(K) − Σ G². They are fewer than
-    m where what is left is round-off.
+    With G the columns of the partial factor, K ≈ GGᵀ, the residual diagonal is d = diag(K) − Σ G². Fewer than m rows
+    are chosen if the residual falls to round-off.
     """
     missing = np.maximum(kernel.diagonal(X), 0).astype(float)
     noise = value_round_off(X)
     enough, floor = max(tol, noise) * missing.sum(), noise * missing.max(initial=0)
     G, chosen = np.empty((X.shape[0], m)), np.zeros(0, dtype=int)
-    with threads.single_threaded_blas():  # many small steps between those that have threads of their own
+    with threads.single_threaded_blas():  # for the many small steps; the large ones have their own threads
         while len(chosen) < m and missing.sum() > enough:
             proposed = rng.choice(X.shape[0], block_size(m), p=missing / missing.sum())
             known = G[:, : len(chosen)]
@@ -174,14 +174,14 @@ def block_size(m: int) -> int:
 
 
 def value_round_off(X: Rows) -> float:
-    """What rounding kernel values leaves of a residual that is 0, relative to the values."""
+    """The residual, relative to the kernel values, that their rounding leaves where the exact one is 0."""
     return 10 * float(np.finfo(tiles.value_dtype(X, X)).eps)
 
 
 def accepted_proposals(H: np.ndarray, rng: np.random.Generator, floor: float) -> list[int]:
-    """Proposals kept: each with the probability by which those kept before it have lowered its residual.
+    """Indices of the accepted proposals, each with the probability of its remaining share of residual.
 
-    None whose residual is below the floor of round-off; the first above it is always kept.
+    A residual below the floor of round-off is never accepted; the first above it always is.
     """
     H, first, accepted = H.copy(), H.diagonal().copy(), []
     floor = max(floor, 1e-12 * first.max(initial=0))

@@ -29,20 +29,20 @@ class FeatureMap(Protocol):
         """f(x) for every row, shape (rows, r)."""
 
     def columns(self, X: Rows) -> Array:
-        """What is summed over the rows: the features, or something of which they are a linear function."""
+        """The columns summed over the rows: the features, or values of which the features are linear functions."""
 
     def finish(self, mean: Array, scatter: Array) -> tuple[Array, Array]:
         """Mean and scatter of the features, from those of the columns."""
 
     def same_as(self, other: Any) -> bool:
-        """Whether another map is this one, so that their moments may be added."""
+        """Whether another map equals this one, so that their moments may be added."""
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Count, mean and scatter Σ(c − c̄)(c − c̄)ᵀ of columns over rows seen, and the sum of k(x, x).
+    """Count, mean and scatter Σ(c − c̄)(c − c̄)ᵀ of columns over the rows so far, and the sum of k(x, x).
 
-    Two of them add up to the moments of all their rows (Chan, Golub & LeVeque 1983).
+    Moments of two sets of rows add up to those of all rows (Chan, Golub & LeVeque 1983).
     """
 
     n: int
@@ -72,7 +72,7 @@ class Moments:
 def accumulate(
     features: FeatureMap, blocks: Iterable[Any], moments: Moments | None = None, total: int | None = None
 ) -> Moments:
-    """Moments of all rows in the blocks, added to those given."""
+    """Moments of all rows in the blocks, added to the given ones."""
     for block in blocks:
         for rows in tiles.row_blocks(block.shape[0], 12 * 8 * features.width):
             new = _moments(features, block[rows])
@@ -84,7 +84,7 @@ def accumulate(
 
 
 def _moments(features: FeatureMap, X: Rows) -> Moments:
-    """Moments of some rows, split over the cores where the memory budget holds a matrix for each."""
+    """Moments of some rows, computed on all cores if the memory budget holds a matrix for each."""
     n, parts = X.shape[0], threads.n_threads()
     if n < parts * tiles.TILE or 4 * parts * 8 * features.width**2 > threads.working_bytes():
         return Moments.of(features, X)

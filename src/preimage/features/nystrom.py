@@ -1,6 +1,6 @@
-"""Nyström features: kernel columns of a few landmarks.
+"""Nyström features: kernel values with a few landmarks.
 
-An approximation is a small frozen object; ``prepare(kernel, X, rng)`` looks at a sample of rows and returns a map.
+An approximation is a small frozen object; ``prepare(kernel, X, rng)`` returns a feature map for rows like those of X.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from preimage.gram.operators import inverse_root, refuse_overflow
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
 
-WELL_CONDITIONED = 1e-6  # smallest to largest eigenvalue from which sums of raw kernel columns keep nine digits
+WELL_CONDITIONED = 1e-6  # ratio of smallest to largest eigenvalue above which sums of kernel columns keep nine digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +66,16 @@ class Nystrom:
     def check(self, kernel: Kernel) -> None:
         """Refuse a precomputed kernel, which has no values for new points."""
         if isinstance(kernel, Precomputed):
-            raise ValueError("an approximation needs the rows themselves: give a kernel, or take approximation=None.")
+            raise ValueError("an approximation needs the rows themselves: give a kernel, or use approximation=None.")
 
     def prepare(self, kernel: Kernel, X: Rows, rng: np.random.Generator) -> NystromMap:
-        """Choose landmarks among the rows of X; the map has copies of them."""
+        """The map on landmarks chosen among the rows of X, which it copies."""
         if self.is_given:
             points = np.array(self.n_landmarks, dtype=X.dtype)
             if points.shape[1] != X.shape[1]:
-                raise ValueError(f"the landmarks have {points.shape[1]} columns, and the rows {X.shape[1]}.")
+                raise ValueError(
+                    f"the landmarks have {points.shape[1]} columns, but the rows have {X.shape[1]}: they must agree."
+                )
         elif self.n_landmarks >= X.shape[0]:
             points = X[:].copy()
         else:
@@ -85,9 +87,9 @@ class Nystrom:
 class NystromMap:
     """f(x) = Tᵀk_Z(x) for landmarks Z with the root T of shape (m, r).
 
-    Where K_ZZ is well conditioned its root is triangular, and the moments are summed over raw kernel columns and
-    multiplied by T at the end, which saves a product with T for every row. Otherwise the root comes from its
-    eigenvectors, the leading ones first.
+    If K_ZZ is well conditioned, its root is triangular, and the moments are summed over raw kernel columns and
+    multiplied by T at the end (``turned_late``), which saves a product with T for every row. Otherwise the root comes
+    from its eigenvectors, the leading ones first.
     """
 
     kernel: Kernel
@@ -101,7 +103,7 @@ class NystromMap:
         gram = tiles.gram(kernel, landmarks).astype(float, copy=False)
         refuse_overflow(float(gram.sum()))
         eps = np.finfo(tiles.value_dtype(landmarks, landmarks)).eps
-        with threads.single_threaded_blas():  # threads that wait for a busy core cost more than they gain
+        with threads.single_threaded_blas():  # BLAS threads that wait for busy cores cost more than they gain
             root = _triangular_root(gram, max(WELL_CONDITIONED, len(gram) * eps))
             if root is not None:
                 return cls(kernel, landmarks, root, True)
@@ -140,7 +142,7 @@ class NystromMap:
 
 
 def _triangular_root(gram: np.ndarray, least: float) -> np.ndarray | None:
-    """R⁻¹ with K = RᵀR, or None if the reciprocal condition number of K is less than ``least``."""
+    """R⁻¹ with K = RᵀR, or None if the reciprocal condition number of K is below ``least``."""
     factor, failed = scipy.linalg.lapack.dpotrf(gram)
     if failed or scipy.linalg.lapack.dpocon(factor, np.linalg.norm(gram, 1))[0] < least:
         return None
@@ -148,7 +150,7 @@ def _triangular_root(gram: np.ndarray, least: float) -> np.ndarray | None:
 
 
 def as_approximation(approximation: Any) -> Any:
-    """An approximation from what users type: an object with ``prepare``, or a number of landmarks; None is exact."""
+    """The approximation for a parameter: an object with ``prepare``, a number of landmarks, or None for exact."""
     if approximation is None or (hasattr(approximation, "prepare") and not isinstance(approximation, type)):
         return approximation
     if is_number(approximation):

@@ -1,4 +1,4 @@
-"""How much memory this process may still allocate, by the machine, its container and its own limits."""
+"""The memory that this process may still allocate: what the machine, its container and its own limits leave."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The Gram matrix as a symmetric LinearOperator: stored, or recomputed tile by tile; centred in feature space.
 
-K̃ = HKH with H = I − 11ᵀ/n (ALGORITHMS: K̃ᵢⱼ = Kᵢⱼ − rᵢ − rⱼ + s̄, r the row means of K and s̄ their mean).
+K̃ = HKH with H = I − 11ᵀ/n, that is K̃ᵢⱼ = Kᵢⱼ − rᵢ − rⱼ + s̄ with r the row means of K and s̄ their mean.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from preimage.gram.memory import free_memory
 from preimage.gram.triangle import Triangle
 from preimage.kernels import Kernel
 
-SMALL = 5000  # rows up to which a full matrix, of at most 200 MB, is small
+SMALL = 5000  # rows up to which the full matrix is stored, at most 200 MB
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class GramStatistics:
 class Symmetric(LinearOperator):
     """A symmetric operator that can also return its dense matrix.
 
-    Those that hold or compute all entries also have their ``diagonal`` in double precision, ``columns(which)`` for
+    Operators that hold or compute all entries also have ``diagonal`` in double precision, ``columns(which)`` for
     A[:, which], and ``multiply_columns(which, V)`` for A[:, which] V.
     """
 
@@ -65,7 +65,7 @@ class Symmetric(LinearOperator):
         return self @ np.full(self.shape[0], 1 / self.shape[0], dtype=self.dtype)
 
     def features(self, rows: np.ndarray) -> np.ndarray | None:
-        """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström), where products are expensive; else None."""
+        """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström); None where products with A are cheap."""
         return None
 
 
@@ -196,7 +196,7 @@ class Centred(Symmetric):
 
 
 class CentredStored(Centred):
-    """HAH for a stored matrix, centred in place at the first ``dense()``, which products do not need."""
+    """HAH for a stored matrix, centred in place at the first ``dense()``; products do not need that."""
 
     operator: Stored
 
@@ -205,22 +205,22 @@ class CentredStored(Centred):
 
     @cached_property
     def _centred_matrix(self) -> np.ndarray:
-        center_in_place(self.operator.matrix)  # products stay what they were: HH = H
+        center_in_place(self.operator.matrix)  # products do not change: HH = H
         return self.operator.matrix
 
 
 @np.errstate(over="ignore", invalid="ignore")  # the result is checked
 def gram_operator(kernel: Kernel, X: Rows, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
-    """The (centred) Gram matrix of the rows of X as an operator, and the statistics that centred it."""
+    """The Gram matrix of the rows of X as an operator, centred if ``center``, and the statistics that centre it."""
     plain = _plain_operator(kernel, X, choose_storage(storage, X.shape[0], X.dtype))
     return centred(plain, float(np.sum(kernel.diagonal(X), dtype=float)), center)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # callers check the result
 def plain_gram(kernel: Kernel, X: Rows, storage: str = "auto") -> Symmetric:
-    """The Gram matrix of the rows of X, not centred; one triangle in memory where it takes at most half of the free.
+    """The Gram matrix of the rows of X, not centred; ``storage`` as in :func:`choose_storage`.
 
-    A small matrix is stored in full: its columns are then rows, which are faster to reach.
+    With "auto" a small matrix is stored in full: its columns are then rows, which are faster to read.
     """
     chosen = choose_storage(storage, X.shape[0], tiles.value_dtype(X, X))
     if storage == "auto" and chosen == "memory" and X.shape[0] <= SMALL:
@@ -237,12 +237,12 @@ def _plain_operator(kernel: Kernel, X: Rows, storage: str) -> Symmetric:
 
 
 def matrix_operator(matrix: np.ndarray, *, center: bool) -> tuple[Symmetric, GramStatistics]:
-    """The same for a kernel matrix that the user computed; it is copied."""
+    """Like :func:`gram_operator`, for a precomputed kernel matrix, which is copied."""
     return centred(Stored(np.array(matrix)), float(np.trace(matrix, dtype=float)), center)
 
 
 def centred(operator: Symmetric, trace: float, center: bool) -> tuple[Symmetric, GramStatistics]:
-    """An operator centred or not, and the statistics that centre it; ``trace`` is its own."""
+    """The operator, centred if ``center``, and the statistics that centre it; ``trace`` is that of the operator."""
     n = operator.shape[0]
     row_means = operator.row_means()
     statistics = GramStatistics(row_means, float(row_means.mean(dtype=float)), trace, 1 / n)
@@ -256,8 +256,8 @@ def centred(operator: Symmetric, trace: float, center: bool) -> tuple[Symmetric,
 def inverse_root(matrix: np.ndarray, noise: float | None = None) -> np.ndarray:
     """T (m × r) with TTᵀ the pseudo-inverse of a positive semidefinite matrix, leading directions first.
 
-    Eigenvalues of at most ``noise``, which rounding the matrix may have moved by that much, or of at most a few eps of
-    the largest, which are round-off of LAPACK, are taken for 0. Without it all rounding is m·eps of the largest.
+    Eigenvalues up to ``noise``, the rounding error of the matrix, or up to a few eps of the largest, the round-off of
+    LAPACK, count as 0. Without ``noise`` the limit is m·eps of the largest.
     """
     values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
     eps = np.finfo(values.dtype).eps * max(values[-1], 0)
@@ -266,11 +266,11 @@ def inverse_root(matrix: np.ndarray, noise: float | None = None) -> np.ndarray:
 
 
 def center_in_place(matrix: np.ndarray) -> None:
-    """Kᵢⱼ − (hᵢ + hⱼ) with h = r − s̄/2 in double precision, by blocks of rows and without a second matrix.
+    """Subtract hᵢ + hⱼ from Kᵢⱼ, with h = r − s̄/2 in double precision, by blocks of rows and without a second matrix.
 
-    The sum is the same for both triangles, so they stay equal. It is done twice, because the means are rounded. An
-    error of eps·r that all entries of a row share would be an eigenvalue of the order of n·eps·r, while errors of
-    single entries add up to √n·eps·r.
+    The sum is the same for both triangles, so they stay equal. A second pass removes the rounding error of the means:
+    an error of eps·r shared by all entries of a row would be an eigenvalue of order n·eps·r, while independent errors
+    of the entries add up to √n·eps·r.
     """
     for _ in range(2):
         means = matrix.mean(axis=0, dtype=float)
@@ -283,16 +283,16 @@ def center_in_place(matrix: np.ndarray) -> None:
 
 
 def check_storage(storage: str) -> None:
-    """Refuse unknown names."""
+    """Refuse an unknown storage."""
     if storage not in ("auto", "memory", "square", "recompute"):
         raise ValueError(f'storage must be "auto", "memory" or "recompute", not {storage!r}.')
 
 
 def choose_storage(storage: str, n: int, dtype: DTypeLike, *, square: bool = False) -> str:
-    """How to hold a kernel matrix; ``"auto"`` is ``"memory"`` where it takes at most half of the free memory.
+    """How to store a kernel matrix; ``"auto"`` is ``"memory"`` if that takes at most half of the free memory.
 
-    ``"memory"`` holds one triangle of it, ``"square"`` all of it for solvers that work on the matrix itself, and
-    ``"recompute"`` none. ``square`` is for callers that need the full matrix.
+    ``"memory"`` stores one triangle, ``"square"`` the full matrix for solvers that work on it, and ``"recompute"``
+    nothing. ``square`` is for callers that need the full matrix.
     """
     check_storage(storage)
     if storage != "auto":
@@ -302,7 +302,7 @@ def choose_storage(storage: str, n: int, dtype: DTypeLike, *, square: bool = Fal
 
 
 def refuse_overflow(value: float) -> None:
-    """Refuse a kernel matrix by a sum over it that is not finite."""
+    """Refuse a kernel matrix if a sum over it is not finite."""
     if not np.isfinite(value):
         raise ValueError(
             "the kernel matrix has values that are infinite or not numbers: bring the columns to a smaller scale "

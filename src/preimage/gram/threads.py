@@ -1,13 +1,13 @@
 """Work on all cores that this process may use, within a memory budget.
 
-The budget is scikit-learn's ``working_memory`` (MiB), set as its users set it::
+The budget is scikit-learn's ``working_memory`` (MiB)::
 
     with sklearn.config_context(working_memory=256): ...
 
-Threads are as many as the process has cores by its affinity and its share of a container, and as the numerical
-libraries may have by ``OMP_NUM_THREADS``, ``threadpool_limits`` or the settings of a joblib worker. While tasks are
-spread over them, BLAS is held to one thread each: idle BLAS threads would compete with ours. numpy releases the
-interpreter's lock in products and exponentials, which are nearly all the work.
+There is one thread for each core that affinity and container limits leave to the process, but no more than
+``OMP_NUM_THREADS``, ``threadpool_limits`` or a joblib worker allows to numerical libraries. While these threads work,
+BLAS has one thread in each: idle BLAS threads would compete with ours. numpy releases the interpreter's lock in
+products and exponentials, which are nearly all the work.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def working_bytes() -> int:
 
 
 def parallel_map(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list:
-    """The results of ``function`` over the tasks, on all cores, each with one BLAS thread.
+    """The results of ``function`` for the tasks, computed on all cores, each with one BLAS thread.
 
-    Nested calls run in their thread, with its share of the budget.
+    Nested calls run in the calling thread, with its share of the budget.
     """
     tasks = list(tasks)
     n = n_threads() if len(tasks) > 1 else 1
@@ -58,7 +58,7 @@ def parallel_map(function: Callable[[Task], Any], tasks: Iterable[Task]) -> list
 
 
 def _start(pool: ThreadPoolExecutor, settings: dict[str, Any], function: Callable[[Task], Any], task: Task) -> Future:
-    """Start a task in a thread of the pool, or run it in the calling one if the interpreter is shutting down."""
+    """Start a task in the pool, or run it in the calling thread if the interpreter is shutting down."""
     context = copy_context()  # the caller's, so that np.errstate holds in the threads too
     try:
         return pool.submit(context.run, _in_its_thread, settings, function, task)
@@ -83,7 +83,7 @@ def _pool(n: int, process: int) -> ThreadPoolExecutor:
 
 
 def n_threads() -> int:
-    """How many threads tasks are spread over: those that the environment allows, or fewer inside :func:`limited`."""
+    """The number of threads for tasks: what the environment allows, or fewer inside :func:`limited`."""
     if _alone.get():
         return 1
     most = _most.get()
@@ -91,23 +91,23 @@ def n_threads() -> int:
 
 
 def n_cores() -> int:
-    """The cores that this process may use: by its affinity, and by its container's or joblib's limit."""
+    """The number of cores that this process may use, by its affinity and by the limits of its container or joblib."""
     return min(cpu_count(), len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else cpu_count()
 
 
 @lru_cache
 def cpu_count() -> int:
-    """The cores of the machine or of its container: the most that :func:`n_threads` ever is."""
+    """The number of cores of the machine or its container, an upper bound of :func:`n_threads`."""
     return joblib.cpu_count()
 
 
 def _library_threads() -> int:
-    """The threads that numerical libraries may have, as they were before we held them to fewer."""
+    """The number of threads that numerical libraries may have, our own limits aside."""
     return _hold.allowed()
 
 
 def thread_number(n_jobs: Any) -> int | None:
-    """``n_jobs`` as users write it, as a number of threads; None where the environment decides.
+    """``n_jobs`` as a number of threads; None where the environment decides.
 
     As in joblib, −1 is all cores and −2 all but one.
     """
@@ -120,7 +120,7 @@ def thread_number(n_jobs: Any) -> int | None:
 
 @contextmanager
 def limited(n_jobs: Any) -> Iterator[None]:
-    """At most ``n_jobs`` threads of ours, and of BLAS; None leaves all as it is."""
+    """Limit our threads and those of BLAS to ``n_jobs``; None changes nothing."""
     number = thread_number(n_jobs)
     if number is None:
         yield
@@ -136,7 +136,7 @@ def limited(n_jobs: Any) -> Iterator[None]:
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Everything in the calling thread alone, for callers that are one of many themselves."""
+    """Run everything in the calling thread, which is itself one of many workers."""
     token = _alone.set(True)
     try:
         with single_threaded_blas():
@@ -146,13 +146,13 @@ def single_threaded() -> Iterator[None]:
 
 
 def single_threaded_blas() -> AbstractContextManager[None]:
-    """BLAS held to one thread, so that our own threads have the cores to themselves."""
+    """Limit BLAS to one thread, so that our own threads have the cores to themselves."""
     return _hold_blas(1)
 
 
 @contextmanager
 def _hold_blas(most: int) -> Iterator[None]:
-    """Limit BLAS to so many threads, in the whole process, until the last holder releases it."""
+    """Limit BLAS to ``most`` threads in the whole process until the last holder releases it."""
     holder = object()
     try:
         _hold.enter(holder, most)
@@ -160,13 +160,13 @@ def _hold_blas(most: int) -> Iterator[None]:
     finally:
         try:
             _hold.leave(holder)
-        except BaseException:  # interrupted in there
+        except BaseException:  # interrupted while leaving
             _hold.leave(holder)
             raise
 
 
 class _Hold:
-    """A limit on BLAS that several threads share: the least of theirs. Every step is idempotent."""
+    """A limit on BLAS shared by several threads: the lowest that any of them set. Every step is idempotent."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -195,7 +195,7 @@ class _Hold:
             self.before = []
 
     def allowed(self) -> int:
-        """The fewest threads of any library, our own limits not counted."""
+        """The fewest threads of any library, our own limits aside."""
         with self.lock:
             held = dict(self.before)
             return min((held.get(library, library.num_threads) for library in _libraries()), default=1)
@@ -203,8 +203,7 @@ class _Hold:
     def forked(self) -> None:
         """Reset in a child process, which has none of the threads that hold BLAS.
 
-        BLAS keeps their limit, and we follow it: OpenBLAS, asked for more threads after a fork amid its work, can wait
-        for ever.
+        BLAS keeps their limit: OpenBLAS can deadlock if it is asked for more threads after a fork during its work.
         """
         self.lock, self.holders, self.before = Lock(), {}, []
 
@@ -217,7 +216,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _libraries(user_api: str | None = None) -> list[LibController]:
-    """The numerical libraries in this process, of BLAS or of any kind."""
+    """The numerical libraries loaded in this process: those of ``user_api``, or all."""
     return [library for library in _controller().lib_controllers if user_api in (None, library.user_api)]
 
 

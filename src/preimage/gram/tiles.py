@@ -1,4 +1,4 @@
-"""The one place that evaluates kernels in bulk: in tiles that fit the cache, on all cores, within a memory budget."""
+"""Kernel values in bulk: in tiles that fit the cache, on all cores, within a memory budget."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from preimage.kernels import Kernel
 from preimage.kernels.geometry import fill_from_differences, recompute_cancelled, squared_norms
 
 TILE = 496  # side of a tile: 2 MiB of float64 stay in a core's cache; rows of a power of two would evict each other
-STRIP = 2**19  # bytes of a tile that are turned from inner products into kernel values at once
-SAMPLE = 32  # rows that a centre without outliers is taken from
-COPIES = 8  # matrices of a tile's size that a kernel, also one made of several, holds while it computes
+STRIP = 2**19  # bytes of a tile converted from inner products to kernel values at once
+SAMPLE = 32  # rows from which a robust centre is computed
+COPIES = 8  # tile-sized matrices that a kernel, composites included, holds while it computes
 
 Place = tuple[slice, slice]  # the rows and the columns of a tile
 
@@ -77,7 +77,7 @@ def multiply_tiles(
 ) -> np.ndarray:
     """A symmetric matrix times a few columns, from its tiles on and above the diagonal, ``block(number)``.
 
-    Computed as (VᵀA)ᵀ, which BLAS does a little faster; every thread has a share of the tiles and a sum of its own.
+    Computed as (VᵀA)ᵀ, which is a little faster in BLAS; every thread sums a share of the tiles.
     """
 
     def product(share: range) -> np.ndarray:
@@ -97,7 +97,7 @@ def multiply_tiles(
 def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
     """A stored symmetric matrix times a few columns, by blocks: faster than one BLAS call for a tall thin V.
 
-    Computed as (VᵀA)ᵀ, which BLAS does faster.
+    Computed as (VᵀA)ᵀ, which is faster in BLAS.
     """
     out = np.empty((*V.shape[1:], matrix.shape[0]), dtype=np.result_type(matrix, V))
 
@@ -112,10 +112,10 @@ def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
 class PreparedRows:
     """Rows prepared for many tiles: the work that all tiles share is done once.
 
-    For a kernel of the distance, rows x become x̃ = (x − origin)·√(2/c) with half their squared norms h, c the kernel's
-    ``unit``; then −‖x − y‖²/c = x̃ᵀỹ − h(x) − h(y) is an inner product and two subtractions. Where that cancels, it is
-    computed again from the rows as they were ``given``. Rows of double precision that lie on a grid become whole
-    numbers in single precision, whose inner products are exact, times ``weight``.
+    For a radial kernel, rows x become x̃ = (x − origin)·√(2/c) with half their squared norms h, c the kernel's ``unit``;
+    then −‖x − y‖²/c = x̃ᵀỹ − h(x) − h(y) is an inner product and two subtractions. Where that cancels, it is recomputed
+    from the rows as ``given``. Rows of double precision that lie on a grid become whole numbers in single precision,
+    whose inner products, times ``weight``, are exact.
     """
 
     kernel: Any
@@ -129,10 +129,10 @@ class PreparedRows:
 
     @classmethod
     def of(cls, kernel: Any, X: Rows, other: Rows | None = None) -> PreparedRows:
-        """Rows with the origin moved to their centre, where the kernel is one of the distance and all rows are dense.
+        """Rows moved to their centre, if the kernel is radial and all rows are dense; else the rows as they are.
 
-        The moved copy may take what tiles of such kernels leave of the budget; larger rows are moved tile by tile.
-        Columns in which these rows are all the same are 0 when moved: they count in h alone, and not in the products.
+        The moved copy may take a quarter of the budget; the kernel moves the tiles of larger rows itself. Constant
+        columns become 0: they count in h, but not in the products.
         """
         sparse, room = sp.issparse(X) or sp.issparse(other), threads.working_bytes() / 4
         if sparse or not hasattr(kernel, "from_closeness") or not 0 < 4 * X.size <= room:
@@ -143,7 +143,7 @@ class PreparedRows:
         if grid is None and X.nbytes > room:
             return cls(kernel, X)
         columns = None if varies.all() else np.flatnonzero(varies)
-        slope = -float(kernel.derivative(np.zeros(()))) * kernel.unit  # the steepest |dκ/du|: profiles are convex
+        slope = -float(kernel.derivative(np.zeros(()))) * kernel.unit  # the largest |dκ/du|: profiles are convex
         return cls(kernel, X, origin=origin, columns=columns, grid=grid, slope=slope).like(X)
 
     def like(self, X: Rows) -> PreparedRows:
@@ -181,12 +181,12 @@ class PreparedRows:
         return replace(self, X=self.X[part], given=self.given[part], halves=self.halves[part])
 
     def values(self, other: PreparedRows, out: np.ndarray | None = None) -> np.ndarray:
-        """Kernel values with other rows, in ``out`` or an array of our own."""
+        """Kernel values with other rows, in ``out`` or a new array."""
         if self.halves is None or other.halves is None:
             return _into(out, self.kernel(self.X, other.X))
         return self._radial_values(other, out)
 
-    @np.errstate(over="ignore", invalid="ignore")  # what overflows is computed again
+    @np.errstate(over="ignore", invalid="ignore")  # values that overflow are recomputed
     def _radial_values(self, other: PreparedRows, out: np.ndarray | None) -> np.ndarray:
         values = self._products(other, out)
         if self is other:
@@ -205,7 +205,7 @@ class PreparedRows:
         return np.multiply(self.X @ other.X.T, self.weight, out=out, dtype=float)
 
     def _measure(self, part: slice, values: np.ndarray, other: PreparedRows) -> None:
-        """From inner products of some rows to −‖x − y‖²/c; of a single column from the differences."""
+        """Turn inner products of some rows into −‖x − y‖²/c; compute those of a single column from differences."""
         X, Y, factor, half = self.given[part], other.given, 1 / self.kernel.unit, self.halves[part]
         if X.shape[1] == 1:
             fill_from_differences(values, X, Y, factor)
@@ -232,7 +232,7 @@ def _middle(values: np.ndarray) -> float:
 
 
 def _common_grid(matrices: list, near: np.ndarray) -> Grid | None:
-    """A grid that all rows of some matrices lie on, if they are of double precision and many enough to gain by it."""
+    """The grid of all rows of the matrices, if they are float64 and there are enough rows to gain from it; else None."""
     if value_dtype(*matrices) != np.float64 or min(X.shape[0] for X in matrices) < TILE:
         return None
     grid = guess(matrices[0], near)
@@ -258,7 +258,7 @@ def tile(points: PreparedRows, place: Place, out: np.ndarray | None = None) -> n
 
 
 def symmetric_tile(points: PreparedRows, place: Place, out: np.ndarray | None = None) -> np.ndarray:
-    """The same; a tile on the diagonal is exactly symmetric."""
+    """A tile as in :func:`tile`, but exactly symmetric if it lies on the diagonal."""
     block, (rows, columns) = tile(points, place, out), place
     if rows == columns:
         mirror(block)
@@ -282,7 +282,7 @@ def _below_diagonal(n: int) -> np.ndarray:
 
 
 def map_rows(function: Callable[[slice], Any], n_rows: int, row_bytes: float) -> list:
-    """``function(rows)`` for slices that cover the rows, in threads; ``row_bytes`` is the memory that one row takes."""
+    """``function(rows)`` for slices that cover the rows, in threads; one row takes ``row_bytes`` of memory."""
     affordable = int(threads.working_bytes() / max(row_bytes, 1) / threads.n_threads())
     return threads.parallel_map(function, slices(n_rows, max(1, min(fair_length(n_rows), affordable))))
 
@@ -305,11 +305,11 @@ def row_blocks(n: int, row_bytes: float) -> Iterator[slice]:
 def tile_side(X: Rows, most: int | None = None) -> int:
     """Rows and columns of a tile: ``most``, or fewer if the memory budget is too small for a tile per thread.
 
-    A tile of side s holds ``COPIES`` s² numbers, and of its rows and columns two copies, 4s × their width.
+    A tile of side s takes ``COPIES`` s² numbers, and two copies of its rows and columns, 4s × their width.
     """
     numbers, width = threads.working_bytes() / 8, X.size / max(X.shape[0], 1)  # width: numbers stored per row
     side = min(most or TILE, X.shape[0])
-    if threads.cpu_count() * (COPIES * side**2 + 4 * side * width) <= numbers:  # however many threads there are
+    if threads.cpu_count() * (COPIES * side**2 + 4 * side * width) <= numbers:  # for any number of threads
         return most or TILE
     share = numbers / threads.n_threads()
     affordable = (np.sqrt(4 * width**2 + COPIES * share) - 2 * width) / COPIES
@@ -317,10 +317,9 @@ def tile_side(X: Rows, most: int | None = None) -> int:
 
 
 def upper_tiles(X: Rows) -> list[Place]:
-    """Tiles on and above the diagonal of the kernel matrix of some rows: at least 21 of them, or of the common size.
+    """Tiles on and above the diagonal of the kernel matrix of some rows: at least 21, or tiles of the usual size.
 
-    They are up to twice as long as others: stored tiles are used as they are, and the thin products of eigensolvers are
-    faster with long ones.
+    They are up to twice as long as other tiles, because the thin products of eigensolvers are faster with long ones.
     """
     n = X.shape[0]
     n_blocks = -(-n // tile_side(X, most=int(np.clip(-(-n // 6), TILE, 2 * TILE))))
@@ -334,16 +333,16 @@ def fair_length(n: int) -> int:
 
 
 def floating(X: Rows) -> Any:
-    """The same numbers, dense or sparse: single precision stays, all else becomes double precision."""
+    """The same numbers, dense or sparse, in the type of :func:`floating_dtype`."""
     return X.astype(floating_dtype(X.dtype), copy=False)
 
 
 def floating_dtype(dtype: DTypeLike) -> np.dtype:
-    """The type in which numbers are given to kernels: single precision stays, all else becomes double precision."""
+    """The type in which kernels take numbers: single precision stays, all else becomes double precision."""
     return np.dtype(dtype) if dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
 
 def value_dtype(*matrices: Any) -> np.dtype:
-    """The type of kernel values: that of the rows, or float64 where those are whole numbers."""
+    """The type of kernel values: that of the rows, or float64 for whole numbers."""
     kinds = [X.dtype for X in matrices if X.dtype.kind == "f"]
     return np.result_type(*kinds) if kinds else np.dtype(float)

@@ -17,7 +17,7 @@ QUICK = 4e6  # multiplications below which threads do not pay
 
 @dataclass(frozen=True, eq=False)
 class Triangle:
-    """Tiles and their places in the matrix, which are slices of its rows and of its columns."""
+    """Tiles and their places in the matrix, slices of its rows and columns."""
 
     places: list[tiles.Place]
     blocks: list[np.ndarray]
@@ -41,7 +41,7 @@ class Triangle:
         return self.blocks[0].dtype
 
     def multiply(self, V: np.ndarray) -> np.ndarray:
-        """The product with a few columns; a small one in the calling thread."""
+        """The product with a few columns; a small product runs in the calling thread."""
         n_shares = 1 if self.n * V.size < QUICK else None
         return tiles.multiply_tiles(self.places, self.blocks.__getitem__, V, self.dtype, n_shares)
 

@@ -1,8 +1,8 @@
-r"""What a kernel is: one formula, and the abilities that follow from it.
+"""The base classes of kernels, and the abilities that a kernel may have.
 
-A kernel is a small frozen object that is called with two matrices of rows. Every kernel has its values,
-``kernel(X, Y)`` and ``kernel.diagonal(X)``. What else it can do follows from its formula, and a missing ability is a
-missing method:
+A kernel is a small frozen object, called with two matrices of rows. Every kernel computes its values,
+``kernel(X, Y)`` and ``kernel.diagonal(X)``. Its formula decides which further abilities it has; without an ability it
+lacks the methods:
 
 ===============  =======================================  ======================================================
 ability          methods                                  which kernels have it
@@ -19,9 +19,9 @@ ability          methods                                  which kernels have it
 ===============  =======================================  ======================================================
 
 Here t is the squared distance or the inner product of two points, as ``kernel.argument`` says. :class:`Radial` kernels
-also have ``unit`` and ``from_closeness``, by which tiles evaluate them in bulk.
+also have ``unit`` and ``from_closeness``, with which tiles evaluate them in bulk.
 
-An algorithm asks :func:`knows` for an ability, or :func:`require`\ s it before any work.
+Algorithms test for an ability with :func:`knows`, or insist on it before any work with :func:`require`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Argument = Literal["distance", "inner"] | None
-METHODS = {"profile": ("profile", "derivative"), "gradient": ("gradient", "diagonal_gradient")}  # others have one each
+METHODS = {"profile": ("profile", "derivative"), "gradient": ("gradient", "diagonal_gradient")}  # the others are one method each
 
 
 class Profiled(Protocol):
@@ -130,7 +130,7 @@ def knows(kernel: object, /, *abilities: str) -> bool:
 
 
 def require(kernel: object, who: str, *abilities: str, serve: str = "") -> None:
-    """Refuse, with a sentence, a kernel that lacks an ability that ``who`` needs."""
+    """Refuse a kernel that lacks an ability that ``who`` needs; ``serve`` names kernels or methods that have it."""
     missing = _missing(kernel, abilities)
     if missing:
         raise ValueError(
@@ -139,7 +139,7 @@ def require(kernel: object, who: str, *abilities: str, serve: str = "") -> None:
 
 
 def available_where(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
-    """A method that exists only on kernels that pass a check."""
+    """A decorator for methods that exist only on kernels that pass the check."""
     return cast(Callable[[Method], Method], available_if(check))
 
 
@@ -169,18 +169,18 @@ def finite(name: str, value: Any) -> None:
 
 
 def number(kernel: object, name: str) -> float:
-    """The value of a kernel's parameter, which must be a number by now."""
+    """A parameter of a kernel as a float; refuse one that is not yet computed from data."""
     value = getattr(kernel, name)
     if is_number(value):
         return float(value)
     raise ValueError(
-        f"{kernel!r} has no number for its {name} yet: fit a model with it, or call "
-        "preimage.kernels.scales.resolve(kernel, X) to take one from data."
+        f"the {name} of {kernel!r} is not a number yet: fit a model with this kernel, or call "
+        "preimage.kernels.scales.resolve(kernel, X) to compute it from data."
     )
 
 
 class Kernel(ABC):
-    """A function of two points, given on matrices of rows: ``kernel(X, Y)[i, j]`` = k(xᵢ, yⱼ).
+    """A function of two points, evaluated on matrices of rows: ``kernel(X, Y)[i, j]`` = k(xᵢ, yⱼ).
 
     See Also
     --------
@@ -273,11 +273,11 @@ class Radial(Kernel):
 
     @property
     def unit(self) -> float:
-        """The unit c of squared distances that ``from_closeness`` takes."""
+        """The unit c in which ``from_closeness`` takes squared distances."""
         return 1.0
 
     def from_closeness(self, u: Array) -> Array:
-        """κ(t) from u = −t / unit ≤ 0, which it may overwrite; tiles call it for most of the work."""
+        """κ(t) from u = −t / unit ≤ 0, which it may overwrite; tiles spend most of their time here."""
         return self.profile(np.negative(u, out=u))
 
     def __call__(self, X: Rows, Y: Rows) -> Array:

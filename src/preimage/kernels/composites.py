@@ -26,16 +26,16 @@ from preimage.kernels.geometry import inner_products, squared_distances
 
 
 class _Part(Kernel, Inverted, LogSloped, Differentiable, WithFrequencies):
-    """A part as a method sees it: the method exists only where the parts have the abilities it uses."""
+    """The type of a part inside a method, which exists only if the parts have the abilities it uses."""
 
 
 def _parts_know(ability: str) -> Callable[[Method], Method]:
-    """A method that exists where all parts have the ability."""
+    """A decorator for methods that exist if all parts have the ability."""
     return available_where(lambda kernel: all(knows(part, ability) for part in kernel.parts))
 
 
 def _profiled(ability: str) -> Callable[[Method], Method]:
-    """A method that exists where all parts have the ability, and the same argument."""
+    """A decorator for methods that exist if all parts have the ability and the same argument."""
     return available_where(
         lambda kernel: kernel.argument is not None and all(knows(part, ability) for part in kernel.parts)
     )
@@ -61,17 +61,17 @@ class _Composite(Kernel):
 
     @property
     def unit(self) -> float:
-        """The unit of squared distances that ``from_closeness`` takes."""
+        """The unit in which ``from_closeness`` takes squared distances."""
         return 1.0
 
     @available_where(lambda kernel: kernel.argument == "distance" and knows(kernel, "profile"))
     def from_closeness(self, u: Array) -> Array:
-        """κ(t) from u = −t ≤ 0, as of :class:`preimage.kernels.Radial`: distances are computed once for all parts."""
+        """κ(t) from u = −t ≤ 0, as in :class:`preimage.kernels.Radial`: distances are computed once for all parts."""
         values: Array = cast(Profiled, self).profile(np.negative(u, out=u))
         return values
 
     def _shared(self, X: Rows, Y: Rows) -> Array | None:
-        """The values from the distances or inner products that all parts are functions of; None if these differ."""
+        """The values from one matrix of distances or inner products; None if the parts need different ones."""
         if not knows(self, "profile"):
             return None
         return self.profile(squared_distances(X, Y) if self.argument == "distance" else inner_products(X, Y))
@@ -85,7 +85,7 @@ class _Pair(_Composite):
     def __post_init__(self) -> None:
         for part in self.parts:
             if not isinstance(part, Kernel):
-                raise TypeError(f"a {type(self).__name__} is made of kernels, not of {part!r}.")
+                raise TypeError(f"both parts of a {type(self).__name__} must be kernels, not {part!r}.")
 
     @property
     def parts(self) -> tuple[_Part, _Part]:
@@ -210,7 +210,7 @@ class Product(_Pair):
 
     @_parts_know("frequencies")
     def frequencies(self, n: int, dim: int, rng: Generator) -> Array:
-        """A product of kernels has the sum of independent frequencies."""
+        """Sums of independent draws: the spectral law of a product is the convolution of both laws."""
         left, right = self.parts
         return left.frequencies(n, dim, rng) + right.frequencies(n, dim, rng)
 

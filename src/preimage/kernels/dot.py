@@ -159,7 +159,7 @@ class Sigmoid(_Affine):
 
 
 def _power(base: Array, degree: float) -> Array:
-    """A power of the base; small whole ones by squaring, in a tenth of the time of ``np.power``."""
+    """base**degree; small whole degrees by repeated squaring, in a tenth of the time of ``np.power``."""
     if degree not in range(1, 33):
         return base**degree
     result, number = None, int(degree)

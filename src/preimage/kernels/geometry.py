@@ -1,10 +1,10 @@
 """Squared distances and inner products between the rows of two matrices, dense or sparse (CSR).
 
-The fast formula of a squared distance, ‖x‖² + ‖y‖² − 2xᵀy, is a difference of large numbers where x and y are much
-nearer to each other than to the origin. Its error is at most γ(‖x‖² + ‖y‖²) with γ = (d + 8)·eps. Pairs with
-‖x − y‖² < ρ(‖x‖² + ‖y‖²) are computed again from x − y, ρ = eps^(1/3), so that every squared distance has a relative
-error of at most γ/ρ. A kernel κ(‖x − y‖²) whose profile is convex and falls, t|κ′(t)| ≤ κ(0), then has an absolute
-error of at most κ(0)γ/ρ: about 1e-10 in double precision and 1e-4 in single precision, and mostly far less.
+The fast formula for a squared distance, ‖x‖² + ‖y‖² − 2xᵀy, cancels where x and y are much nearer to each other than to
+the origin. Its error is at most γ(‖x‖² + ‖y‖²) with γ = (d + 8)·eps. Pairs with ‖x − y‖² < ρ(‖x‖² + ‖y‖²), where
+ρ = eps^(1/3), are recomputed from x − y, so every squared distance has a relative error of at most γ/ρ. A kernel
+κ(‖x − y‖²) with a convex, decreasing profile, t|κ′(t)| ≤ κ(0), then has an absolute error of at most κ(0)γ/ρ: about
+1e-10 in double precision and 1e-4 in single precision, and mostly far less.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from preimage._typing import Array, Rows
 
 FEW_CORES = 2
 NARROW = 2  # columns up to which differences are as fast as inner products
-MANY = 16  # where more than one pair in 16 has cancelled, all are computed from differences
-PAIRS = 2**15  # entries of the differences of pairs held at once
+MANY = 16  # if more than one pair in 16 cancels, all are computed from differences
+PAIRS = 2**15  # entries of x − y held in memory at once
 
 
 def inner_products(X: Rows, Y: Rows) -> Array:
     """The matrix X Yᵀ, always dense.
 
-    scikit-learn's product of sparse rows takes less than half the time of scipy's, but holds the interpreter's lock:
-    it serves where there are few cores.
+    scikit-learn multiplies sparse rows in less than half the time of scipy, but holds the interpreter's lock: it is
+    used with few cores.
     """
     if sp.issparse(X) and sp.issparse(Y) and X.dtype == Y.dtype and (os.cpu_count() or 1) <= FEW_CORES:
         return np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
@@ -45,12 +45,12 @@ def squared_norms(X: Rows) -> Array:
     return squares
 
 
-@np.errstate(over="ignore", invalid="ignore")  # overflowing values are computed again
+@np.errstate(over="ignore", invalid="ignore")  # values that overflow are recomputed
 def squared_distances(X: Rows, Y: Rows) -> Array:
     """‖x − y‖² for every pair of rows, exactly 0 for equal ones.
 
-    The origin is moved to the mean of Y, which keeps the norms small, unless rows are sparse (they would become
-    dense). Pairs that cancel are computed from their differences.
+    Dense rows are first moved to the mean of Y, which keeps their norms small. Pairs that cancel are computed from
+    their differences.
     """
     left, right, dense = X, Y, not (sp.issparse(X) or sp.issparse(Y))
     if dense and X.shape[1] <= NARROW:
@@ -73,12 +73,12 @@ def squared_distances(X: Rows, Y: Rows) -> Array:
 def recompute_cancelled(
     values: Array, left: Array, right: Array, X: Rows, Y: Rows, factor: float, slope: float = np.inf
 ) -> None:
-    """Compute −factor·‖x − y‖² again, from x − y, where ``values`` have it from inner products and cancelled.
+    """Recompute −factor·‖x − y‖² from x − y where ``values``, computed from inner products, cancelled.
 
     ``left`` and ``right`` are the half squared norms that were subtracted, in the same units. ``slope`` bounds the
-    derivative of what is computed from the values: where it makes no more than γ/ρ of twice their error, those that
-    may be 0 become 0, and that is all. All values are at most 0 afterwards. Where none has cancelled, this takes no
-    more than the largest of them.
+    derivative of what is computed from the values: if it turns twice their error into less than γ/ρ, values that may
+    be 0 become 0, and nothing is recomputed. Afterwards all values are at most 0. Where none cancelled, only their
+    maximum is computed.
     """
     eps, greatest = float(np.finfo(values.dtype).eps), values.max(initial=-np.inf)
     largest = left.max(initial=0) + right.max(initial=0)
@@ -89,14 +89,14 @@ def recompute_cancelled(
         if greatest >= -error:
             np.copyto(values, 0, where=values >= -error)
         return
-    close = np.flatnonzero(~(values < -rho * largest))  # also where there is no number
+    close = np.flatnonzero(~(values < -rho * largest))  # NaN included
     rows, columns = np.divmod(close, values.shape[1])
     cancelled = ~(values[rows, columns] < -rho * (left[rows] + right[columns]))
     if not (sp.issparse(X) or sp.issparse(Y)) and MANY * np.count_nonzero(cancelled) > values.size:
         fill_from_differences(values, X, Y, factor)
         return
     rows, columns = rows[cancelled], columns[cancelled]
-    step = max(1, int(PAIRS // max(X.size / X.shape[0], 1)))  # a sparse matrix counts what it stores
+    step = max(1, int(PAIRS // max(X.size / X.shape[0], 1)))  # the size of a sparse matrix is what it stores
     for start in range(0, len(rows), step):
         i, j = rows[start : start + step], columns[start : start + step]
         gaps = (X[i].astype(values.dtype, copy=False) - Y[j].astype(values.dtype, copy=False)) * factor**0.5

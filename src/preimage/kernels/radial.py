@@ -14,7 +14,7 @@ import numpy as np
 from preimage._typing import Array, Generator, Rows
 from preimage.kernels.base import Radial, number, positive
 
-MARGIN = 10  # of length scales whose squares are finite and not 0, also in profiles
+MARGIN = 10  # factor between a length scale and the limits at which its square overflows or underflows
 PRECISIONS = {np.dtype(np.float32): "single", np.dtype(np.float64): "double"}
 
 
@@ -24,8 +24,9 @@ def check_square(length_scale: float, dtype: np.dtype) -> None:
     low, high = MARGIN * sqrt(limits.tiny), sqrt(limits.max) / MARGIN
     if not low <= length_scale <= high:
         raise ValueError(
-            f"a length_scale of {length_scale:.3g} has no square in {PRECISIONS.get(limits.dtype, limits.dtype)} "
-            f"precision: bring the columns to a scale at which it lies between {low:.0e} and {high:.0e}."
+            f"the square of length_scale={length_scale:.3g} overflows or underflows in "
+            f"{PRECISIONS.get(limits.dtype, limits.dtype)} precision: rescale the columns so that the length scale "
+            f"lies between {low:.0e} and {high:.0e}."
         )
 
 
@@ -156,7 +157,7 @@ class Exponential(_LengthScaled):
 
 
 class _PowerOfDistance(_LengthScaled):
-    """(1 + t / 2αℓ²)^(−α) with an α of the subclass."""
+    """(1 + t / 2αℓ²)^(−α); subclasses set α."""
 
     @property
     def _alpha(self) -> float:
@@ -306,9 +307,9 @@ class Matern(_LengthScaled):
         return (self._scale * self._inverse_s(_clip(value))) ** 2 / (2 * float(self.nu))
 
     def _inverse_s(self, value: Array) -> Array:
-        """Find s: Newton on log κ(s), concave and decreasing, descends to the root from its right.
+        """The s with κ(s) = value: Newton's method on log κ(s), concave and decreasing, from the right of the root.
 
-        The start is at most a quarter too far; the fourth step is below the rounding of the goal.
+        The start is at most a quarter too large; after four steps the error is below round-off.
         """
         goal = np.log(value)
         s: Array = np.sqrt((-2.0 if self.nu == 1.5 else -6.0) * goal) - goal  # right of the root
@@ -323,5 +324,5 @@ class Matern(_LengthScaled):
 
 
 def _student_frequencies(n: int, dim: int, rng: Generator, *, degrees: float, length_scale: float) -> Array:
-    """The joint multivariate Student law (g/ℓ)√(2ν/χ²₂ᵥ): one χ² per draw, shared by all coordinates."""
+    """Draws from the multivariate Student law (g/ℓ)√(2ν/χ²₂ᵥ), with one χ² per draw for all coordinates."""
     return rng.standard_normal((n, dim)) * np.sqrt(degrees / rng.chisquare(degrees, size=(n, 1))) / length_scale

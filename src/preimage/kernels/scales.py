@@ -29,8 +29,8 @@ from preimage.kernels.radial import check_square
 
 __all__ = ["length_scale"]
 
-FEW = 30  # rows that are compared with all others
-UNRELATED, MOST_ALONE = 1e-3, 0.5  # a share of k(x, x), and the share of such rows that is warned of
+FEW = 30  # rows compared with all others to detect a short length scale
+UNRELATED, MOST_ALONE = 1e-3, 0.5  # kernel values below this share of k(x, x), and the share of such rows that warns
 SAMPLE = 2000  # rows used by pairwise rules: two million pairs determine a median to three digits
 
 
@@ -42,7 +42,7 @@ def spread_rows(X: Rows, n_rows: int) -> Rows:
 
 
 def median(X: Rows) -> float:
-    """ℓ with 2ℓ² = median of ‖xᵢ − xⱼ‖² over pairs; over pairs of different points where most are equal."""
+    """ℓ with 2ℓ² = median of ‖xᵢ − xⱼ‖² over pairs; if most pairs are equal, over the others."""
     rows = spread_rows(X, SAMPLE)
     distances = squared_distances(rows, rows)[np.triu_indices(rows.shape[0], 1)]
     middle = np.median(distances) if distances.size else 0.0
@@ -101,8 +101,8 @@ def length_scale(X: Rows, rule: str | None = None) -> float:
 def resolve(kernel: Kernel, X: Rows) -> Kernel:
     """The kernel with every rule replaced by its number for X, and every ``gamma`` of None by 1/d.
 
-    A kernel that is not a dataclass is returned unchanged. A length scale without a square in the precision of X is
-    refused.
+    A kernel that is not a dataclass is returned unchanged. A length scale is refused if its square overflows or
+    underflows in the precision of X.
     """
     changes: dict[str, Any] = {}
     for name, value in _settings(kernel).items():
@@ -117,9 +117,9 @@ def resolve(kernel: Kernel, X: Rows) -> Kernel:
 
 
 def warn_if_too_short(kernel: Kernel, X: Rows) -> None:
-    """Warn where most rows are so far from all others that the kernel does not relate them, nor new rows to any.
+    """Warn if the kernel is nearly 0 between most rows and all others.
 
-    Each of a few rows is compared with another one first, which most often tells already that it is not alone.
+    A few rows are first compared with one other row each, which usually settles the question.
     """
     in_memory = isinstance(X, np.ndarray) or sp.issparse(X)
     if not (in_memory and X.shape[0] > FEW and kernel.argument == "distance" and knows(kernel, "profile")):
@@ -135,15 +135,15 @@ def warn_if_too_short(kernel: Kernel, X: Rows) -> None:
     alone = _share_alone(kernel, distances.min(axis=1))
     if alone > MOST_ALONE and np.isfinite(middle):
         warn(
-            f"the length scale of {kernel!r} is too short for these rows: {alone:.0%} of them are unrelated to all "
-            f"others, and new rows like them have equal codes. Standardise the columns, or take a longer one; the "
-            f"median rule gives about {middle:.2g}.",
+            f"the length scale of {kernel!r} is too short for these rows: for {alone:.0%} of them the kernel is nearly "
+            f"0 with all other rows, and new rows like them get equal codes. Standardise the columns, or use a longer "
+            f"length scale; the median rule gives about {middle:.2g}.",
             LengthScaleWarning,
         )
 
 
 def _share_alone(kernel: Any, nearest: Array) -> float:
-    """The share of rows that are unrelated to the nearest other row, at these squared distances."""
+    """The share of rows whose kernel with the nearest other row, at these squared distances, is nearly 0."""
     return float(np.mean(kernel.profile(nearest) < UNRELATED * kernel.profile(np.zeros(1, nearest.dtype))))
 
 

@@ -69,8 +69,8 @@ def _read_support_vectors(model: Any) -> Dual:
 def _read_classifier(model: Any) -> Dual:
     """One row of weights per pair of classes, all over the same support vectors.
 
-    Support vectors are ordered by class, and ``dual_coef_`` holds for each the coefficients against the other classes,
-    in their order.
+    Support vectors are ordered by class; each column of ``dual_coef_`` holds the coefficients of one of them against
+    the other classes, in order.
     """
     if len(model.classes_) == 2:
         return _read_support_vectors(model)
@@ -91,7 +91,7 @@ def _read_ridge(model: Any) -> Dual:
 
 
 def _read_process(model: Any) -> Dual:
-    """K α times the deviation of the targets, plus their mean (both from ``normalize_y``)."""
+    """K α times the standard deviation of the targets, plus their mean (both from ``normalize_y``)."""
     weights = np.atleast_2d(model.alpha_.T) * np.reshape(model._y_train_std, (-1, 1))
     return Dual(
         _process_kernel(model.kernel_), model.X_train_, weights, np.broadcast_to(model._y_train_mean, len(weights))
@@ -110,19 +110,20 @@ def _named_kernel(model: Any, gamma: float) -> Kernel:
     }
     if not isinstance(model.kernel, str) or model.kernel not in makers:
         raise ValueError(
-            f"the kernel {model.kernel!r} of this {type(model).__name__} is not supported; {', '.join(makers)} are."
+            f"the kernel {model.kernel!r} of this {type(model).__name__} is not supported; use one of "
+            f"{', '.join(makers)}."
         )
     return makers[model.kernel]()
 
 
 def _process_kernel(kernel: Any) -> Kernel:
-    """The kernel of a Gaussian process between different points, where its white noise is 0."""
+    """The kernel of a Gaussian process between different points, where white noise contributes 0."""
     found = _process_term(kernel)
     if isinstance(found, Kernel):
         return found
     raise ValueError(
-        f"the kernel {kernel} of this Gaussian process is not supported; RBF, Matern (nu 0.5, 1.5, 2.5), "
-        "RationalQuadratic and DotProduct are, with one length scale, their sums and products, and factors."
+        f"the kernel {kernel} of this Gaussian process is not supported; use RBF, Matern (nu 0.5, 1.5 or 2.5) or "
+        "RationalQuadratic with one length scale, DotProduct, or their sums, products and multiples."
     )
 
 
@@ -158,7 +159,7 @@ def _combined(left: Kernel | float | None, right: Kernel | float | None, add: bo
     if isinstance(left, Kernel) or isinstance(right, Kernel):
         kernel, number = (left, right) if isinstance(left, Kernel) else (right, left)
         assert isinstance(kernel, Kernel) and not isinstance(number, Kernel)
-        if add:  # no kernel of ours has a constant added, unless it is 0
+        if add:  # no kernel here is a constant, so only 0 can be added
             return kernel if number == 0 else None
         return kernel * number if number > 0 else 0.0
     return left + right if add else left * right

@@ -358,11 +358,11 @@ def test_a_float32_linear_kernel_far_from_the_origin_keeps_its_leading_digits(of
 def test_fewer_components_than_asked_are_kept_with_a_warning():
     X = rows(40, 3)
     with pytest.warns(
-        FewerComponentsWarning, match="5 components were asked for, but this kernel finds only 3 .* 3 are"
+        FewerComponentsWarning, match="5 components were asked for, but the kernel matrix has only 3 .* 3 are"
     ):
         assert fit(Linear(), X, 5).n_components == 3
     assert fit(Linear(), X).n_components == 3
-    with pytest.warns(FewerComponentsWarning, match="40 components were asked for, but this kernel finds only 39"):
+    with pytest.warns(FewerComponentsWarning, match="40 components were asked for, but the kernel matrix has only 39"):
         assert fit(Gaussian(0.5), X, 40).n_components == 39
     assert fit(Gaussian(0.5), X, 40, center=False).n_components == 40
 

@@ -57,7 +57,7 @@ def test_a_smaller_tolerance_takes_more_passes():
 
 
 def test_it_warns_when_passes_run_out_and_returns_what_it_has():
-    with pytest.warns(ConvergenceWarning, match="stopped before its tolerance"):
+    with pytest.warns(ConvergenceWarning, match="stopped before it reached its tolerance"):
         _, pairs = solve(SPECTRA["linear"], BlockKrylov(max_iter=3))
     assert not pairs.converged and pairs.steps == 3 and len(pairs.values) == K
 

@@ -147,7 +147,7 @@ def test_n_components_as_a_number_a_fraction_and_none():
 
 
 def test_too_many_components_for_the_data_are_told():
-    with pytest.warns(FewerComponentsWarning, match="10 components were asked for, but this kernel finds only 3"):
+    with pytest.warns(FewerComponentsWarning, match="10 components were asked for, but the kernel matrix has only 3"):
         assert KernelPCA(10, kernel="linear").fit(rows(30, 3)).n_components_ == 3
 
 

@@ -157,7 +157,7 @@ def test_variance_ratios_are_honest():
 def test_a_poor_approximation_warns_and_names_a_number_that_does():
     X = rows(600, 3)
     with pytest.warns(
-        PoorApproximationWarning, match=r"30 landmarks are too few.*About \d+ landmarks would do"
+        PoorApproximationWarning, match=r"30 landmarks are too few.*Use about \d+ landmarks"
     ) as seen:
         KernelPCA(20, kernel=Gaussian(0.3), approximation=30, random_state=0).fit(X)
     enough = int(str(seen[0].message).split("About ")[1].split()[0])
@@ -207,7 +207,7 @@ def test_what_is_no_approximation_is_refused():
         as_approximation("many")
     with pytest.raises(TypeError, match="matrix of points"):
         Nystrom("all")
-    with pytest.raises(ValueError, match="3 columns, and the rows 2"):
+    with pytest.raises(ValueError, match="3 columns, but the rows have 2"):
         KernelPCA(approximation=Nystrom(rows(5, 3))).fit(rows(20, 2))
     with pytest.raises(ValueError, match="needs the rows themselves"):
         KernelPCA(kernel="precomputed", approximation=5, preimage="nearest").fit(np.eye(20))

@@ -159,7 +159,7 @@ def test_one_outlier_does_not_draw_the_origin_away():
 @every_radial
 @pytest.mark.parametrize("scale", [1e160, 1e-160, np.float64(1e200)])
 def test_scales_without_a_square_are_refused(make, scale):
-    with pytest.raises(ValueError, match="has no square in double precision: bring the columns to a scale"):
+    with pytest.raises(ValueError, match="overflows or underflows in double precision: rescale the columns"):
         make(scale)
 
 

@@ -509,7 +509,7 @@ def test_kernels_combine_with_kernels_only():
     for combine in (lambda k: k + 1, lambda k: k * "two", lambda k: k * True):
         with pytest.raises(TypeError, match=r"unsupported operand|can't multiply"):
             combine(Gaussian(1.0))
-    with pytest.raises(TypeError, match=r"a Sum is made of kernels, not of 'rbf'"):
+    with pytest.raises(TypeError, match=r"both parts of a Sum must be kernels, not 'rbf'"):
         Sum(Gaussian(1.0), "rbf")
 
 
@@ -574,14 +574,14 @@ def test_bad_parameters_are_refused_with_a_sentence(make, sentence):
 )
 def test_a_kernel_without_its_length_scale_says_what_to_do(kernel):
     X = rows(5, 2)
-    with pytest.raises(ValueError, match=r"has no number for its length_scale yet: fit a model .*scales\.resolve"):
+    with pytest.raises(ValueError, match=r"the length_scale of .* is not a number yet: fit a model .*scales\.resolve"):
         kernel(X, X)
 
 
 @pytest.mark.parametrize("kernel", [Polynomial(), Sigmoid(), Laplacian()], ids=repr)
 def test_a_kernel_without_its_gamma_says_what_to_do(kernel):
     X = rows(5, 2)
-    with pytest.raises(ValueError, match=r"has no number for its gamma yet: fit a model .*scales\.resolve"):
+    with pytest.raises(ValueError, match=r"the gamma of .* is not a number yet: fit a model .*scales\.resolve"):
         kernel(X, X)
 
 

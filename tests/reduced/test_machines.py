@@ -190,7 +190,7 @@ def test_what_cannot_be_read_gets_a_sentence(iris):
     X, y = iris
     with pytest.raises(TypeError, match=r"Ridge is not supported; SVC, .* are"):
         from_sklearn(Ridge().fit(X, y))
-    with pytest.raises(ValueError, match="kernel 'precomputed' of this SVC is not supported; linear, rbf"):
+    with pytest.raises(ValueError, match="kernel 'precomputed' of this SVC is not supported; use one of linear, rbf"):
         Expansion.from_sklearn(SVC(kernel="precomputed").fit(X @ X.T, y))
     with pytest.raises(ValueError, match="of this SVC is not supported"):
         from_sklearn(SVC(kernel=lambda A, B: A @ B.T).fit(X, y))

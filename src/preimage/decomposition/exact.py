@@ -149,8 +149,8 @@ def count_components(
         rounded = values[available] <= _round_off(values, n, scale) if available < len(values) else True
         cause = "above round-off" if rounded else "above the error of this solver"
         warn(
-            f"n_components={n_components}, but only {available} eigenvalues of this kernel matrix are {cause}; "
-            f"{available} components are kept.",
+            f"{n_components} components were asked for, but the kernel matrix has only {available} {cause}; "
+            f"{available} are kept.",
             FewerComponentsWarning,
         )
     return count_wanted(values[:available], total_variance, n_components)
@@ -192,7 +192,7 @@ def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: 
     negative = spectrum[spectrum < -_round_off(spectrum, n, _scale(statistics))]
     if not negative.size:
         return
-    # Σ|λ| is the trace plus twice the negative part; if only some negative values are known, the share is a lower bound.
+    # Σ|λ| is the trace plus twice the negative part; if only some negative values are known, this is a lower bound.
     size = -float(negative.sum())
     share = size / max(statistics.total_variance + 2 * size, size)
     warn(

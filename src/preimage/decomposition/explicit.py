@@ -25,7 +25,7 @@ class Components:
 
     @classmethod
     def of(cls, features: Array, n_components: int | float | None) -> Components:
-        """The components of feature vectors: from their covariance, or from their Gram matrix if there are fewer rows."""
+        """The components of feature vectors, from their covariance, or from their Gram matrix if rows are fewer."""
         mean = features.mean(axis=0)
         centred = features - mean
         total = float(np.square(centred).sum(dtype=float))

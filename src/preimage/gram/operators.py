@@ -268,9 +268,9 @@ def inverse_root(matrix: np.ndarray, noise: float | None = None) -> np.ndarray:
 def center_in_place(matrix: np.ndarray) -> None:
     """Subtract hᵢ + hⱼ from Kᵢⱼ, with h = r − s̄/2 in double precision, by blocks of rows and without a second matrix.
 
-    The sum is the same for both triangles, so they stay equal. A second pass removes the rounding error of the means:
-    an error of eps·r shared by all entries of a row would be an eigenvalue of order n·eps·r, while independent errors
-    of the entries add up to √n·eps·r.
+    The sum is the same for both triangles, so they stay equal. A second pass removes the rounding error of the means.
+    An error of eps·r shared by all entries of a row would be an eigenvalue of order n·eps·r; independent errors of the
+    entries add up to √n·eps·r.
     """
     for _ in range(2):
         means = matrix.mean(axis=0, dtype=float)

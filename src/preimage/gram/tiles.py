@@ -232,7 +232,7 @@ def _middle(values: np.ndarray) -> float:
 
 
 def _common_grid(matrices: list, near: np.ndarray) -> Grid | None:
-    """The grid of all rows of the matrices, if they are float64 and there are enough rows to gain from it; else None."""
+    """The grid of all rows of the matrices, if these are float64 and have enough rows to gain from it; else None."""
     if value_dtype(*matrices) != np.float64 or min(X.shape[0] for X in matrices) < TILE:
         return None
     grid = guess(matrices[0], near)

@@ -213,14 +213,14 @@ def test_batches_of_different_length_do_not_add(data):
     points, weights, X = data
     a = Expansion(Gaussian(1.0), points, weights)
     for other in (Expansion(Gaussian(1.0), X, rows(3, 7)), Expansion(Gaussian(1.0), points, weights[:3])):
-        with pytest.raises(ValueError, match="a batch of 4 vectors and one of 3"):
+        with pytest.raises(ValueError, match="batches of 4 and 3 vectors cannot be added"):
             a + other
 
 
 def test_factors_must_be_one_or_one_a_vector(data):
     points, weights, _ = data
     a = Expansion(Gaussian(1.0), points, weights)
-    with pytest.raises(ValueError, match="4 vectors need one factor or 4 of them, not 3"):
+    with pytest.raises(ValueError, match="4 vectors need one factor or 4 factors, not 3"):
         a * np.ones(3)
     for factor in ("two", True, None):
         with pytest.raises(TypeError, match=r"unsupported operand|can't multiply"):

@@ -1,4 +1,4 @@
-"""Results that an immutable object keeps: computed once for all callers and threads, and left out of pickles."""
+"""Cached results of immutable objects: computed once for all callers and threads, and left out of pickles."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ LONGEST = 100  # characters of a field that a representation shows
 
 
 class Remembering:
-    """A frozen dataclass that caches what is computed from it.
+    """A frozen dataclass that caches values computed from it.
 
-    Copies, pickles and model files carry its fields alone, so that use does not make them larger.
+    Copies, pickles and model files contain only its fields, so use does not make them larger.
     """
 
     def remembered(self, key: Hashable, compute: Callable[[], Value]) -> Value:
-        """What ``compute`` returns, computed when it is first asked for; other threads wait for it."""
+        """The result of ``compute``, which runs at the first call only; other threads wait for it."""
         memory = self._memory
         if key not in memory.values:
             with memory.lock:
@@ -28,20 +28,20 @@ class Remembering:
         return value
 
     def recall(self, key: Hashable) -> Any:
-        """What is remembered under a key, or None."""
+        """The cached value of a key, or None."""
         return self._memory.values.get(key)
 
     def share_memory(self, other: Remembering) -> None:
-        """Remember what another object remembers, from which the same things would be computed."""
+        """Use the cache of another object, from which the same values would be computed."""
         vars(self)["_shared"] = other._memory
 
     @property
     def _memory(self) -> _Memory:
-        memory: _Memory = vars(self).setdefault("_shared", _Memory())  # atomic, so that all threads have the same
+        memory: _Memory = vars(self).setdefault("_shared", _Memory())  # atomic, so all threads get the same one
         return memory
 
     def __repr__(self) -> str:
-        """The fields; arrays by their shape, and what is long by its name."""
+        """The fields, with arrays as their shapes and long values as their class names."""
         values = {item.name: getattr(self, item.name) for item in fields(self) if item.repr}  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(f'{name}={_brief(value)}' for name, value in values.items())})"
 

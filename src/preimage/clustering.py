@@ -6,7 +6,7 @@ the sums S_iC = Σ_{j∈C} wⱼKᵢⱼ and Q_C = Σ_{i∈C} wᵢS_iC:
 * ‖φ(xᵢ) − centroid‖² = Kᵢᵢ − 2S_iC/M_C + Q_C/M_C²;
 * the inertia, Σᵢ wᵢ‖φ(xᵢ) − its centroid‖² = Σᵢ wᵢKᵢᵢ − Σ_C Q_C/M_C.
 
-The matrix K is one of :mod:`preimage.gram.operators`: stored where it fits, else recomputed by tiles, or FFᵀ for
+The matrix K is an operator of :mod:`preimage.gram.operators`: stored if it fits, else recomputed by tiles, or FFᵀ for
 explicit features F.
 """
 
@@ -24,7 +24,7 @@ from preimage.gram.operators import FeatureGram, Packed, Stored, Tiled
 OVERFLOW_IS_CHECKED = np.errstate(over="ignore", invalid="ignore")  # in the sums of every partition
 
 
-Gram = Packed | Stored | Tiled | FeatureGram  # has a diagonal, columns, and products with some of them
+Gram = Packed | Stored | Tiled | FeatureGram  # operators with diagonal, columns and multiply_columns
 
 
 class Partition:
@@ -44,7 +44,8 @@ class Partition:
         if not all(np.isfinite(part).all() for part in (self.sums, self.masses, self.squares, self.total)):
             raise ValueError(
                 "kernel values times weights are infinite or not numbers: bring the columns to a smaller scale (for "
-                "example with scikit-learn's StandardScaler), take a kernel that fits their scale, or smaller weights."
+                "example with scikit-learn's StandardScaler), choose a kernel that fits their scale, or use smaller "
+                "weights."
             )
 
     def _indicator(self, labels: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -77,7 +78,7 @@ class Partition:
     def sort(self) -> None:
         """Number the clusters by mass, the largest first, and equal ones by ⟨centroid, mean of all⟩.
 
-        Thus the numbers do not depend on the order of the rows, nor on whether a row is given twice or has twice the
+        So the numbers do not depend on the order of the rows, and a row given twice counts like one of twice the
         weight.
         """
         nearness = self.weights @ self.sums / self.masses
@@ -86,7 +87,7 @@ class Partition:
         self.sums, self.masses, self.squares = self.sums[:, order], self.masses[order], self.squares[order]
 
     def relabel(self, labels: np.ndarray) -> None:
-        """Take new labels; only what changed is summed, where that is less than half of all."""
+        """Set new labels; if at most half of them changed, only these are summed again."""
         changed = np.flatnonzero(labels != self.labels)
         old, self.labels = self.labels[changed], labels
         if 2 * len(changed) > len(labels):
@@ -98,7 +99,7 @@ class Partition:
         self._count()
 
     def move(self, i: int, target: int) -> None:
-        """Move one point; costs one column of the matrix."""
+        """Move one point, at the cost of one column of the matrix."""
         column = np.asarray(self.gram.columns(np.array([i]))[:, 0], dtype=float) * self.weights[i]
         self.sums[:, self.labels[i]] -= column
         self.sums[:, target] += column
@@ -107,7 +108,7 @@ class Partition:
         self._count()
 
     def best_move(self) -> tuple[int, int, float]:
-        """The point, the cluster and the change of inertia for the single move that lowers it most.
+        """The single move that lowers the inertia most: its point, its target cluster, and the change of inertia.
 
         Moving a point of weight w from a to b changes the inertia by w M_b d_b²/(M_b + w) − w M_a d_a²/(M_a − w).
         """
@@ -126,8 +127,8 @@ class Partition:
 class Clustering:
     """A partition, and how the inertia fell.
 
-    ``history`` holds the inertia of the start, after each of ``n_steps`` Lloyd steps, and after every move;
-    ``settled`` says whether no step and no move could lower it further.
+    ``history`` holds the inertia at the start, after each of ``n_steps`` Lloyd steps, and after every move;
+    ``settled`` tells whether no step or move can lower it further.
     """
 
     partition: Partition
@@ -185,7 +186,7 @@ def _lloyd(partition: Partition, history: list[float], max_iter: int, tol: float
         nearest = distances.argmin(axis=1)
         labels = _repaired(nearest, partition.weights * distances.min(axis=1), partition.k)
         if np.array_equal(labels, before):
-            history += history if len(history) == 1 else []  # a first step counts, also where it changes nothing
+            history += history if len(history) == 1 else []  # a first step counts even if it changes nothing
             return True
         partition.relabel(labels)
         if partition.inertia > history[-1] + partition.rounding:  # an indefinite kernel
@@ -213,7 +214,7 @@ def _single_moves(partition: Partition, history: list[float], max_moves: int) ->
 
 
 def _repaired(labels: np.ndarray, costs: np.ndarray, k: int) -> np.ndarray:
-    """Give every empty cluster the point with the largest distance, from clusters with more than one point."""
+    """Labels in which every empty cluster gets the costliest point of a cluster with more than one point."""
     sizes = np.bincount(labels, minlength=k)
     if sizes.all():
         return labels
@@ -227,9 +228,10 @@ def _repaired(labels: np.ndarray, costs: np.ndarray, k: int) -> np.ndarray:
 
 
 def plus_plus(gram: Gram, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Labels from k-means++ seeds (Arthur & Vassilvitskii 2007), the best of a few draws for each.
+    """Labels from k-means++ seeds (Arthur & Vassilvitskii 2007), each the best of a few draws.
 
-    A seed is drawn in proportion to wᵢDᵢ², D² = Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ the squared distance to the nearest seed so far.
+    A seed is drawn with probability proportional to wᵢDᵢ², with D² = Kᵢᵢ + Kⱼⱼ − 2Kᵢⱼ the squared distance to the
+    nearest seed so far.
     """
     n_trials = 2 + int(np.log(k))
     first = _draw(weights, 1, rng)
@@ -251,7 +253,7 @@ def random(gram: Gram, weights: np.ndarray, k: int, rng: np.random.Generator) ->
 
 @OVERFLOW_IS_CHECKED
 def is_single_point(gram: Gram) -> bool:
-    """Whether all images are equal but for round-off."""
+    """Whether all images are equal up to round-off."""
     scale = float(np.abs(gram.diagonal).max())
     return bool(_distances2(gram, np.array([0])).max() <= 1e3 * np.finfo(float).eps * scale)
 

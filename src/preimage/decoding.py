@@ -1,7 +1,7 @@
-"""From codes that any method has made to the rows they stand for: three maps, compared by rows left out.
+"""Maps from the codes of any embedding to its rows: three kinds, compared by their leave-one-out errors.
 
 A map is learned from pairs of a code zᵢ and its row xᵢ; nothing else is known of the embedding that made them. Every
-map predicts each known row without that row, and so tells its own error.
+map predicts each known row without that row, and so knows its own error.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from preimage.preimages.distance import locate
 from preimage.preimages.learned import SCOUTS, LearnedMap, candidate_kernels, fit_regression, sketch
 
 SCALES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0)  # of the regression's kernel, times the median distance
-LANDMARKS = 1500  # codes that carry the regression
-COUNTS = (1, 2, 3, 4, 5, 7, 10, 15)  # neighbours whose distance sets the width of the weights
-REACH = 3  # times as many neighbours have a weight
-ENOUGH = 20_000  # pairs that the regression is learned from
+LANDMARKS = 1500  # codes over which the regression expands
+COUNTS = (1, 2, 3, 4, 5, 7, 10, 15)  # candidates k: the distance to the k-th neighbour is the width of the weights
+REACH = 3  # REACH · k neighbours have a weight
+ENOUGH = 20_000  # the most pairs from which the regression is learned
 METHODS = ("auto", "learned", "neighbors", "distances")
 TIE = 1.05  # ratio of errors up to which the smoother map is preferred
-AROUND = 10  # neighbours of a code that tell how far it is from the known ones
-FEWEST = 3  # pairs that are different, to be learned from without the others
-LEAST = 1e-3  # of the mean error: errors below count as this
+AROUND = 10  # neighbours that measure how far a code is from the known ones
+FEWEST = 3  # different pairs needed to drop the repeated ones
+LEAST = 1e-3  # of the mean error: smaller errors count as this
 
 
 class CodeMap(Protocol):
-    """A map from codes to rows that knows what it misses of every known row left out."""
+    """A map from codes to rows that knows its leave-one-out residuals."""
 
     @property
     def left_out(self) -> Array:
-        """What each known row is missed by when it is predicted without itself, in the directions of a sketch."""
+        """The residual of each known row predicted without itself, in the directions of a sketch."""
 
     def values(self, codes: Array) -> Array:
         """A dense row for every code."""
@@ -45,7 +45,7 @@ class CodeMap(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Known(Remembering):
-    """Known codes and where to find the nearest of them.
+    """Known codes and their rows, with a search for nearest codes.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Known(Remembering):
 
     @classmethod
     def of(cls, codes: Array, rows: Rows) -> Known:
-        """Copies of the pairs, each once: a pair left out would else be predicted from its copy."""
+        """A copy of the pairs without repetitions: a pair left out would otherwise be predicted from its duplicate."""
         found = cls(codes.copy(), rows.copy())
         _, first, which = np.unique(codes, axis=0, return_index=True, return_inverse=True)
         original = first[which.ravel()]
@@ -71,15 +71,15 @@ class Known(Remembering):
         return found.part(kept) if FEWEST <= len(kept) < len(codes) else found
 
     def nearest(self, codes: Array, count: int) -> tuple[Array, Array]:
-        """Distances to, and numbers of, the nearest known codes, nearest first."""
+        """Distances to the nearest known codes and their indices, nearest first."""
         return self._index.kneighbors(codes, n_neighbors=min(count, len(self.codes)))
 
     def nearest_others(self, count: int) -> tuple[Array, Array]:
-        """The same for every known code itself, which is not its own neighbour."""
+        """The same for every known code, which does not count as its own neighbour."""
         return self._index.kneighbors(n_neighbors=min(count, len(self.codes) - 1))
 
     def blocks(self, n_codes: int, count: int) -> Iterator[slice]:
-        """Codes whose neighbours' rows fit into memory together."""
+        """Slices of codes whose neighbours' rows fit into memory together."""
         return iter(tiles.row_blocks(n_codes, 4 * 8 * count * self.rows.shape[1]))
 
     def part(self, which: Array) -> Known:
@@ -107,7 +107,7 @@ class Neighbours:
 
     @classmethod
     def fit(cls, known: Known) -> Neighbours:
-        """With the most neighbours whose error is nearly the least, since codes of new rows are less exact."""
+        """The map with the most neighbours whose error is nearly the least: codes of new rows are less exact."""
         shown = sketch(known.rows, np.asarray(known.rows.mean(axis=0)).ravel())
         distances, near = known.nearest_others(REACH * COUNTS[-1])
         some = slice(None, None, -(-len(shown) // ENOUGH))
@@ -128,7 +128,7 @@ class Neighbours:
 
 
 def weighted_mean(rows: Rows, distances: Array, near: Array, count: int) -> Array:
-    """The mean of the nearest rows, those of the smallest distances first, by Gaussian weights."""
+    """The mean of the nearest rows (nearest first) with Gaussian weights."""
     weights = _weights(distances, count)
     columns = near[:, : weights.shape[1]].T
     mean: Array = sum(
@@ -138,7 +138,7 @@ def weighted_mean(rows: Rows, distances: Array, near: Array, count: int) -> Arra
 
 
 def _weights(distances: Array, count: int) -> Array:
-    """Gaussian weights of the nearest, as wide as the distance of the ``count``-th, which sum to 1."""
+    """Gaussian weights of the nearest rows, which sum to 1; their width is the distance of the ``count``-th."""
     width = np.maximum(distances[:, count - 1 : count], np.finfo(distances.dtype).tiny)
     weights: Array = np.exp(-np.square(distances[:, : REACH * count] / width) / 2)
     return weights / weights.sum(axis=1, keepdims=True)
@@ -146,10 +146,10 @@ def _weights(distances: Array, count: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """The point whose distances to the neighbours' rows are those of the codes, by multidimensional scaling.
+    """The point whose distances to the neighbours' rows match those of the codes, by multidimensional scaling.
 
-    Distances of codes are not those of rows, but nearly proportional to them in a small neighbourhood: the factor is
-    Σ‖xᵢ − x̄‖² / Σ‖zᵢ − z̄‖² over the neighbours. The point is then found as by Kwok & Tsang (2003, eq. 14–16).
+    In a small neighbourhood, squared distances of rows are nearly proportional to those of codes; the factor is
+    Σ‖xᵢ − x̄‖² / Σ‖zᵢ − z̄‖² over the neighbours. The point follows as in Kwok & Tsang (2003, eq. 14–16).
     """
 
     known: Known
@@ -158,7 +158,7 @@ class Distances:
 
     @classmethod
     def fit(cls, known: Known, count: int = AROUND) -> Distances:
-        """On all known codes."""
+        """The map on all known codes."""
         _, near = known.nearest_others(count)
         found = cls(known, near.shape[1], np.empty((0, 0)))
         blocks = known.blocks(len(known.codes), found.count)
@@ -187,7 +187,7 @@ class Mean:
 
     @property
     def left_out(self) -> Array:
-        """The mean of theirs."""
+        """The mean of the residuals of both maps."""
         return (self.first.left_out + self.second.left_out) / 2
 
     def values(self, codes: Array) -> Array:
@@ -201,12 +201,12 @@ def left_out_errors(found: CodeMap) -> Array:
 
 
 def _missed(rows: Rows, found: Array) -> Array:
-    """What rows are missed by, in the directions of a sketch."""
+    """The residuals of rows in the directions of a sketch."""
     return sketch(dense_rows(rows) - found, np.zeros(rows.shape[1], dtype=found.dtype))
 
 
 def fit_learned(known: Known, kernel: Kernel, rng: Generator) -> LearnedMap:
-    """Kernel ridge regression on landmarks, from at most ``ENOUGH`` pairs; the others show its error."""
+    """Kernel ridge regression on landmarks, from at most ``ENOUGH`` pairs; the error of the others is out of sample."""
     order = rng.permutation(len(known.codes)) if len(known.codes) > LANDMARKS else np.arange(len(known.codes))
     used, others = order[:ENOUGH], order[ENOUGH:]
     found = _best_scale(known.part(used), kernel)
@@ -219,7 +219,7 @@ def fit_learned(known: Known, kernel: Kernel, rng: Generator) -> LearnedMap:
 
 
 def _best_scale(known: Known, kernel: Kernel) -> LearnedMap:
-    """The scale of least error with a few landmarks, which favour large ones; then smaller ones while they help."""
+    """The regression of the best length scale: searched with few landmarks, which favour long ones, then shortened."""
 
     def fitted(candidate: Kernel, n_landmarks: int) -> LearnedMap:
         return fit_regression(candidate, known.codes, known.rows, 1, "auto", n_landmarks)
@@ -238,10 +238,10 @@ def _best_scale(known: Known, kernel: Kernel) -> LearnedMap:
 
 
 def fit_map(neighbours: Neighbours, kernel: Kernel, method: str, rng: Generator) -> CodeMap:
-    """The map of a name from the codes that neighbours are known of; where it is "auto", the one with the least error.
+    """The map named ``method``, fitted on the pairs of ``neighbours``; for "auto" the one of least error.
 
-    The mean of the first two is taken where its error is nearly as small: codes of new rows are less exact than those
-    of the known rows, and the mean suffers less from that.
+    The mean of the first two replaces it if its error is nearly as small: codes of new rows are less exact than those
+    of known rows, and the mean suffers less from that.
     """
     known = neighbours.known
     fits: dict[str, Callable[[], CodeMap]] = {
@@ -263,15 +263,15 @@ def _error(found: CodeMap) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """How large the error at a code may be, in units of the left-out error of all known rows.
+    """The expected error at a code, in units of the leave-one-out error of all known rows.
 
-    Known codes near z have left-out squared errors eᵢ² and the weights wᵢ of ``Neighbours``, whose mean is x̄(z). The k
-    nearest have the mean squared distance r²(z) from z, and r̄² from their own neighbours. Then
+    Known codes near z have squared leave-one-out errors eᵢ² and the weights wᵢ of ``Neighbours``, whose mean is x̄(z).
+    The k nearest have the mean squared distance r²(z) from z, and r̄² from their own neighbours. Then
 
         u(z)² = (exp Σ wᵢ log eᵢ² + ‖x̂(z) − x̄(z)‖²/d) / mean of all e² + max(r²(z)/r̄² − 1, 0) / k:
 
     about 1 among the known codes, more where they are hard to decode or two maps disagree, and growing in proportion to
-    the distance from all known codes. Single squared errors are skewed, and the mean of their logarithms varies less.
+    the distance from all known codes. Squared errors are skewed, so the mean is taken of their logarithms.
     """
 
     found: CodeMap
@@ -281,7 +281,7 @@ class Uncertainty:
 
     @classmethod
     def of(cls, found: CodeMap, neighbours: Neighbours) -> Uncertainty:
-        """Of the answers of a map."""
+        """The uncertainty of a map."""
         distances, _ = neighbours.known.nearest_others(AROUND)
         return cls(found, neighbours, left_out_errors(found), np.square(distances).mean(axis=1))
 

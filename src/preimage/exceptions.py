@@ -1,4 +1,4 @@
-"""The library's own errors and warnings: callers can tell each kind by its class."""
+"""The library's own errors and warnings, a class for each kind."""
 
 import sys
 import warnings
@@ -25,7 +25,7 @@ __all__ = [
     "PreimageWarning",
 ]
 
-# Packages whose lines a user did not write.
+# Packages whose frames are never the user's line.
 PASSED_THROUGH = {"preimage", "sklearn", "joblib", "numpy", "contextlib", "functools"}
 
 
@@ -33,7 +33,7 @@ _SILENCED: ContextVar[tuple[type[Warning], ...]] = ContextVar("silenced", defaul
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the user's line: the innermost frame outside this library and those that call it for the user."""
+    """Warn at the user's line: the innermost frame outside this library and the packages that call it."""
     if issubclass(category, _SILENCED.get()):
         return
     frame = sys._getframe(1)
@@ -103,7 +103,7 @@ class IndefiniteKernelWarning(PreimageWarning):
 
 
 class FewerComponentsWarning(PreimageWarning):
-    """The data hold fewer components than were asked for.
+    """The data have fewer components than were asked for.
 
     See Also
     --------
@@ -257,7 +257,7 @@ class DataFileWarning(PreimageWarning):
 
 
 class FewRowsWarning(PreimageWarning):
-    """There are too few rows for what was asked of them.
+    """There are too few rows for the requested result.
 
     See Also
     --------
@@ -279,7 +279,7 @@ class FewRowsWarning(PreimageWarning):
 
 
 class LengthScaleWarning(PreimageWarning):
-    """The length scale of a kernel is so short that most rows are unrelated to all others.
+    """The length scale of a kernel is so short that the kernel is nearly 0 between most rows and all others.
 
     See Also
     --------
@@ -306,7 +306,7 @@ class ConstantColumnWarning(PreimageWarning):
 
     See Also
     --------
-    preimage.Monitor : An alarm follows where the column changes later.
+    preimage.Monitor : Raises an alarm if the column changes later.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Vectors of feature space, Ψ = Σᵢ wᵢ φ(xᵢ), and the questions that pre-image methods ask of them."""
+"""Vectors of feature space, Ψ = Σᵢ wᵢ φ(xᵢ), with the operations that pre-image methods need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Vectors = TypeVar("Vectors", bound="Batch")
 
 
 class FeatureVectors(Protocol):
-    """A batch of vectors Ψⱼ of a kernel's feature space, as pre-image methods see it."""
+    """A batch of vectors Ψⱼ of a kernel's feature space: the interface that pre-image methods use."""
 
     @property
     def kernel(self) -> Kernel:
@@ -32,7 +32,7 @@ class FeatureVectors(Protocol):
 
     @property
     def provides(self) -> frozenset[str]:
-        """What a method may need beyond these questions: "weights" over the points, "codes", "gradient"."""
+        """What the vectors also have: any of "weights" over the points, "codes", "gradient"."""
 
     def __len__(self) -> int:
         """The number of vectors."""
@@ -63,9 +63,9 @@ class FeatureVectors(Protocol):
 
 
 class Batch(Remembering):
-    """What all batches share: distances, and cached values that their parts use."""
+    """The base of all batches: distances, and cached values that parts of a batch share."""
 
-    if TYPE_CHECKING:  # fields of the classes below, or properties of them
+    if TYPE_CHECKING:  # fields or properties of subclasses
 
         @property
         def kernel(self) -> Kernel: ...
@@ -80,7 +80,7 @@ class Batch(Remembering):
         return distances2
 
     def _part(self, which: Which, part: Vectors) -> Vectors:
-        """``part``, which holds the vectors ``which``; it uses cached values of the whole."""
+        """``part``, the vectors ``which`` of this batch, set to use its cached values."""
         vars(part)["_origin"] = self, which
         return part
 
@@ -108,7 +108,7 @@ class Batch(Remembering):
 class Weighted(Batch):
     """Vectors Ψⱼ = Σᵢ wⱼᵢ φ(xᵢ) over shared points.
 
-    Products with their own points, which cost a pass over the kernel matrix, are computed once.
+    Inner products with their own points, which take a pass over the kernel matrix, are computed once.
     """
 
     provides = frozenset({"weights", "gradient"})
@@ -164,7 +164,9 @@ class Weighted(Batch):
         self._refuse_other_kernel(other)
         m = max(len(self), len(other))
         if not {len(self), len(other)} <= {1, m}:
-            raise ValueError(f"a batch of {len(self)} vectors and one of {len(other)} cannot be added one by one.")
+            raise ValueError(
+                f"batches of {len(self)} and {len(other)} vectors cannot be added: use equal lengths, or a single vector."
+            )
         if self.points is other.points:
             return Expansion(self.kernel, self.points, self.weights + other.weights)
         weights = [np.broadcast_to(part.weights, (m, part.weights.shape[1])) for part in (self, other)]
@@ -180,7 +182,7 @@ class Weighted(Batch):
         if not isinstance(factor, np.ndarray):
             return NotImplemented
         if factor.shape != (len(self),):
-            raise ValueError(f"{len(self)} vectors need one factor or {len(self)} of them, not {factor.size}.")
+            raise ValueError(f"{len(self)} vectors need one factor or {len(self)} factors, not {factor.size}.")
         product = Expansion(self.kernel, self.points, self.weights * factor[:, None])
         known = self.recall("inner_points")
         if known is not None:
@@ -191,18 +193,20 @@ class Weighted(Batch):
     __array_ufunc__ = None  # so that an array on the left calls __rmul__
 
     def truncate(self, tol: float = 0.0) -> Expansion:
-        """The same vectors without the points whose weights are at most ``tol`` in size in all of them."""
+        """The same vectors without the points whose absolute weights are at most ``tol`` in all of them."""
         kept = np.flatnonzero(np.abs(self.weights).max(axis=0, initial=0) > tol)
         return Expansion(self.kernel, self.points[kept], self.weights[:, kept])
 
     def _by_rows(self, function: Callable[[slice, Array], Array]) -> Array:
-        """``function`` of slices of the vectors and their weights, within the memory budget."""
+        """``function`` applied to slices of the vectors and their weights, within the memory budget."""
         row_bytes = tiles.COPIES * self.points.shape[0] * 8
         return np.concatenate(tiles.map_rows(lambda rows: function(rows, self[rows].weights), len(self), row_bytes))
 
     def _refuse_other_kernel(self, other: Weighted) -> None:
         if self.kernel != other.kernel:
-            raise ValueError(f"the two expansions are of different feature spaces: {self.kernel} and {other.kernel}.")
+            raise ValueError(
+                f"the two expansions are of different feature spaces: {self.kernel} and {other.kernel}; use one kernel."
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -255,7 +259,7 @@ class Expansion(Weighted):
 
     @staticmethod
     def from_sklearn(model: Any) -> Expansion:
-        """The vectors of a fitted kernel machine of scikit-learn: SVC, SVR, OneClassSVM, KernelRidge, Gaussian process.
+        """The vectors of a kernel machine of scikit-learn: SVC, SVR, OneClassSVM, KernelRidge or Gaussian process.
 
         One vector per target, or per pair of classes in the order of :class:`preimage.kernels.sklearn_machines.Dual`.
         The intercepts are left out (:func:`preimage.reduced.machines.from_sklearn` keeps them).
@@ -268,7 +272,7 @@ class Expansion(Weighted):
 class Explicit(Batch):
     """A batch of vectors of an explicit feature space, Ψⱼ = cⱼ with ⟨Ψ, φ(x)⟩ = cᵀf(x).
 
-    Its points carry no weights; they are known points of input space, where pre-image methods look for neighbours.
+    Its points have no weights; they are known points of input space, where pre-image methods look for neighbours.
 
     Parameters
     ----------
@@ -279,7 +283,7 @@ class Explicit(Batch):
         f, with its ``gradient(X, coordinates)``.
     coordinates : array of shape (m, width)
     codes : array of shape (m, q), optional
-        Codes of the model that made them.
+        The vectors' codes in the model that made them.
     """
 
     kernel: Kernel
@@ -290,7 +294,7 @@ class Explicit(Batch):
 
     @property
     def provides(self) -> frozenset[str]:
-        """A gradient, and codes where they are known."""
+        """A gradient, and codes if they are known."""
         return frozenset({"gradient"} if self.codes is None else {"gradient", "codes"})
 
     def __len__(self) -> int:
@@ -327,7 +331,7 @@ class Explicit(Batch):
 
 
 def as_batch(which: Which) -> slice | Array:
-    """An index that selects a batch, also if one number is given."""
+    """An index that selects a batch, even for a single number."""
     return which if isinstance(which, slice) else np.atleast_1d(which)
 
 

@@ -1,7 +1,7 @@
-"""Unfinished files and folders: named so that they are recognised, locked while they are written, removed if not.
+"""Unfinished files and folders: recognised by name, locked while they are written, removed once abandoned.
 
-A process that is killed cannot remove what it had begun to write. Its locks end with it, so that the next one that
-writes to the same place can tell what nobody works on any more.
+A killed process cannot remove what it began to write. Its locks end with it, so the next process that writes to the
+same place can tell what is abandoned.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ LONGEST_STEM = 40
 
 @contextmanager
 def begun(path: Path, mode: int | None = None) -> Iterator[Path]:
-    """A new empty file beside ``path`` with this mode, a folder if it has none; it is gone afterwards unless renamed.
+    """A new empty file beside ``path`` with this mode, or a folder without one; removed afterwards unless renamed.
 
     Other processes leave it alone while the block runs.
     """
     unfinished, handle = _new_name(path), None
-    try:  # from here on, so that there is no moment at which an interruption would leave it
+    try:  # before the file exists, so that no interruption can leave it behind
         while (handle := _created(unfinished, mode)) is None:
             unfinished = _new_name(path)
         yield unfinished
@@ -42,7 +42,7 @@ def begun(path: Path, mode: int | None = None) -> Iterator[Path]:
 
 
 def _created(unfinished: Path, mode: int | None) -> int | None:
-    """The lock of a new file or folder; None if another run took it for a leftover before it was locked."""
+    """The lock of a new file or folder; None if another process removed it as a leftover before it was locked."""
     if mode is None:
         unfinished.mkdir()
     else:
@@ -54,13 +54,13 @@ def _created(unfinished: Path, mode: int | None) -> int | None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what killed processes left beside ``path``, and put a folder back that one had moved aside."""
+    """Remove what killed processes left beside ``path``, and restore a folder that one had moved aside."""
     if fcntl is None:
         return
     pattern = re.compile(re.escape(_start(path)) + r"[0-9a-f]{8}\.unfinished" + re.escape(path.suffix))
     for name in os.listdir(path.parent):
         if pattern.fullmatch(name):
-            with suppress(OSError):  # another process works on it, or was faster
+            with suppress(OSError):  # another process uses it, or removed it first
                 _remove_unlocked(path, path.with_name(name))
 
 

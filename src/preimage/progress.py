@@ -1,12 +1,12 @@
 """Progress of long work, for callers who want to show it.
 
-The library reports how far it is to a listener, and prints nothing itself::
+The library reports its progress to a listener and prints nothing itself::
 
     with preimage.progress.listen(lambda stage, done, total: print(stage, done, total)):
         kpca.fit(X)
 
-``stage`` names the work; ``done`` and ``total`` count in the same unit, and ``total`` is None where it is unknown. An
-exception raised by the listener (or Ctrl-C) ends the work, and the estimator stays as it was.
+``stage`` names the work; ``done`` and ``total`` count in the same unit, and ``total`` is None if it is unknown. An
+exception raised by the listener (or Ctrl-C) ends the work and leaves the estimator unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def listen(listener: Listener) -> Iterator[None]:
     Parameters
     ----------
     listener : callable
-        ``stage`` names the work; ``done`` and ``total`` count in one unit, and ``total`` is None where it is unknown.
+        ``stage`` names the work; ``done`` and ``total`` count in one unit, and ``total`` is None if it is unknown.
 
     See Also
     --------
@@ -54,7 +54,7 @@ def listen(listener: Listener) -> Iterator[None]:
 
 
 def report(stage: str, done: float, total: float | None = None) -> None:
-    """Tell the listener, if there is one, how much of the work is done."""
+    """Report to the listener, if there is one, how much of the work is done."""
     listener = _listener.get()
     if listener is not None:
         listener(stage, done, total)
@@ -77,9 +77,9 @@ def part_of(stage: str, number: int, total: int) -> Iterator[None]:
 
 
 def parts_of(stage: str, total: int) -> Callable[[int], AbstractContextManager[None]]:
-    """Contexts for ``total`` equal parts of a stage, by number, that may run at the same time in threads.
+    """Contexts for ``total`` equal parts of a stage, by number, that may run in parallel threads.
 
-    What is reported is the sum of what is done of each.
+    The sum of the work done in all parts is reported.
     """
     listener, shares, lock = _listener.get(), [0.0] * total, Lock()
 
@@ -102,5 +102,5 @@ def parts_of(stage: str, total: int) -> Callable[[int], AbstractContextManager[N
 
 
 def is_listened_to() -> bool:
-    """Whether there is a listener, for callers to whom reporting itself is work."""
+    """Whether there is a listener, for callers that need time to report."""
     return _listener.get() is not None

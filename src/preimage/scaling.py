@@ -1,4 +1,4 @@
-"""Columns in units of their standard deviation, columns that are constant, and columns on a grid."""
+"""Standardised columns, constant columns, and columns on a grid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Scaling:
 
     @classmethod
     def of_blocks(cls, blocks: Iterable[np.ndarray]) -> Scaling:
-        """The same for blocks of rows, which are walked twice."""
+        """The scaling of all rows in the blocks, which are iterated twice."""
         count, total, low, high = 0, np.zeros(1), np.array(np.inf), np.array(-np.inf)
         for X in blocks:
             count, total = count + len(X), total + X.sum(axis=0, dtype=float)
@@ -63,14 +63,14 @@ class Scaling:
         return Z * self.deviation + self.mean
 
     def moved(self, X: np.ndarray) -> np.ndarray:
-        """Where a column that was constant differs from its constant by more than round-off, shape (rows, d)."""
+        """Where a column that was constant in training differs by more than round-off, shape (rows, d)."""
         return self.constant & ~_equal(X, self.mean.astype(X.dtype))
 
 
 def grid(X: np.ndarray) -> np.ndarray:
-    """A power of two for every column, 2⁻²² of the distance of its entries from their mean.
+    """A power of two for every column, 2⁻²² of the largest distance of its entries from their mean.
 
-    Entries that are multiples of it are held by single precision once a multiple near their mean is taken off.
+    Single precision holds multiples of it exactly, relative to a multiple near their mean.
     """
     reach = np.maximum(np.abs(X - X.mean(axis=0)).max(axis=0), 2.0**-30 * np.abs(X).max(axis=0))
     return np.ldexp(1.0, np.frexp(np.where(reach > 0, reach, 1.0))[1] - 22)

@@ -1,4 +1,4 @@
-"""Arrays of other libraries than numpy: torch, and those that follow the array API."""
+"""Arrays of libraries other than numpy: torch, and those that follow the array API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def is_tensor(X: Any) -> bool:
-    """Whether X is an array of another library than numpy; no library is imported to find out."""
+    """Whether X is an array of a library other than numpy; imports none of them."""
     if isinstance(X, np.ndarray | np.generic):
         return False
     torch = sys.modules.get("torch")
@@ -22,7 +22,7 @@ def namespace(X: Any) -> Any:
 
 
 def as_numpy(X: Any) -> np.ndarray:
-    """The numbers of an array of any library; those in main memory are not copied."""
+    """An array of any library as a numpy array, without a copy if it is in main memory."""
     return X.detach().cpu().numpy() if hasattr(X, "detach") else np.from_dlpack(X)
 
 

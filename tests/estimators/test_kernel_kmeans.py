@@ -332,7 +332,7 @@ def test_what_cannot_be_done_is_refused_before_any_work():
     X = rows(20, 2)
     with pytest.raises(TypeError, match="needs landmarks"):
         KernelKMeans(2, approximation=RandomFourier(10)).fit(X)
-    with pytest.raises(TypeError, match="cannot read a bare expansion"):
+    with pytest.raises(TypeError, match="cannot take a bare expansion"):
         KernelKMeans(2).fit(X).centroid_preimages(Learned())
     with pytest.raises(ValueError, match="no values for given points"):
         KernelKMeans(2, kernel="precomputed", init=X[:2]).fit(X @ X.T)

@@ -156,11 +156,9 @@ def test_variance_ratios_are_honest():
 
 def test_a_poor_approximation_warns_and_names_a_number_that_does():
     X = rows(600, 3)
-    with pytest.warns(
-        PoorApproximationWarning, match=r"30 landmarks are too few.*Use about \d+ landmarks"
-    ) as seen:
+    with pytest.warns(PoorApproximationWarning, match=r"30 landmarks are too few.*Use about \d+ landmarks") as seen:
         KernelPCA(20, kernel=Gaussian(0.3), approximation=30, random_state=0).fit(X)
-    enough = int(str(seen[0].message).split("About ")[1].split()[0])
+    enough = int(str(seen[0].message).split("about ")[1].split()[0])
     assert 30 < enough <= 600
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -196,7 +196,7 @@ def test_what_cannot_be_read_gets_a_sentence(iris):
         from_sklearn(SVC(kernel=lambda A, B: A @ B.T).fit(X, y))
     with pytest.raises(ValueError, match="kernel 'chi2' of this KernelRidge is not supported"):
         from_sklearn(KernelRidge(kernel="chi2", gamma=1.0).fit(X, y))
-    with pytest.raises(ValueError, match="is indefinite here: it has no distances"):
+    with pytest.raises(ValueError, match="is indefinite here, so a reduced set has no distances"):
         from_sklearn(SVC(kernel="sigmoid", gamma=0.02, coef0=0.1).fit(X, y)).compress(20)
     with pytest.raises(NotFittedError):
         from_sklearn(SVC())

@@ -245,13 +245,13 @@ def test_methods_by_name_and_what_they_need():
         reduced_set(batch(), 3, method="best")
     with pytest.raises(TypeError, match="such as Greedy\\(\\)"):
         reduced_set(batch(), 3, method=Greedy)
-    with pytest.raises(ValueError, match=r"Greedy needs the gradient .* Selected\(\) serves any kernel"):
+    with pytest.raises(ValueError, match=r"Greedy needs the gradient .* Selected\(\) takes any kernel"):
         reduced_set(batch(Function(Gaussian(1.0))), 3, method="greedy")
-    with pytest.raises(ValueError, match="is indefinite and has none"):
+    with pytest.raises(ValueError, match="Greedy needs a positive definite kernel"):
         reduced_set(batch(Sigmoid(0.3, -1.0)), 3, method="greedy")
     with pytest.raises(ValueError, match="is indefinite here"):
         reduced_set(Expansion(Sigmoid(0.3, -3.0), rows(20, 3), np.ones((1, 20))), 3)
-    with pytest.raises(ValueError, match="weights that are infinite"):
+    with pytest.raises(ValueError, match="infinite or NaN weights"):
         reduced_set(batch() * np.full(4, np.nan), 3)
     with pytest.raises(ValueError, match="Greedy needs steps"):
         Greedy(steps=-1)

@@ -54,7 +54,7 @@ class RandomFourier:
 
     def check(self, kernel: Kernel) -> None:
         """Refuse kernels without a spectral law."""
-        serve = "Gaussian, Exponential, Laplacian, Matern and RationalQuadratic have them; Nystrom() serves any kernel."
+        serve = "Gaussian, Exponential, Laplacian, Matern and RationalQuadratic have them; Nystrom() takes any kernel."
         require(kernel, "RandomFourier", "frequencies", serve=serve)
 
     def prepare(self, kernel: Kernel, X: Rows, rng: np.random.Generator) -> FourierMap:

@@ -1,4 +1,4 @@
-"""Invertible kernel PCA: explicit features that can be undone step by step (Gedon et al. 2023)."""
+"""Invertible kernel PCA: explicit features that can be inverted step by step (Gedon et al. 2023)."""
 
 from preimage.invertible.activations import ReLU, Sine
 from preimage.invertible.map import AnchoredDecoder as AnchoredDecoder

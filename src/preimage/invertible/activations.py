@@ -1,8 +1,8 @@
-"""Activations σ of explicit features σ(Wx + b), and how each is undone (Gedon et al. 2023, §III).
+"""Activations σ of explicit features σ(Wx + b), and their inverses (Gedon et al. 2023, §III).
 
-An activation is one-to-one only on a part of the line. What it loses, the ``bypass``, is taken from another point:
-the input itself when it is filtered, the nearest known point when a code is decoded. A user's own activation has the
-same five methods.
+An activation is one-to-one only on a part of the line. What it loses, the ``bypass``, comes from another point: the
+input itself when filtering, the nearest known point when decoding. A user's own activation has the methods of
+:class:`Activation`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from preimage.kernels.scales import resolve
 
 
 class Activation(Protocol):
-    """A scalar function with a partial inverse, and the random linear map it follows."""
+    """A scalar function with a partial inverse, and the random linear map before it."""
 
     def draw(self, n: int, X: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, Any]:
         """Weights W (n, d), offsets b (n,), and the activation with numbers for all its parameters."""
@@ -32,7 +32,7 @@ class Activation(Protocol):
         """What σ(a) loses of a."""
 
     def inverse(self, values: np.ndarray, bypass: np.ndarray) -> np.ndarray:
-        """The argument with these values on the branch that the bypass names; values out of range are clipped."""
+        """The arguments a with σ(a) = values on the branch of the bypass; values out of range are clipped."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Sine:
         return np.sin(a)
 
     def quadrature(self, a: np.ndarray) -> np.ndarray:
-        """The sine a quarter wave on: with it a value has a phase and an amplitude."""
+        """The sine a quarter wave later; together they give a phase and an amplitude."""
         return np.cos(a)
 
     def bypass(self, a: np.ndarray) -> np.ndarray:
@@ -125,7 +125,7 @@ NAMES = {"sine": Sine, "relu": ReLU}
 
 
 def as_activation(activation: Any) -> Activation:
-    """An activation from what users type: an object, or a name."""
+    """The activation for a parameter: an object, or a name."""
     if isinstance(activation, str):
         if activation not in NAMES:
             raise ValueError(f"unknown activation {activation!r}; the names are {', '.join(NAMES)}.")

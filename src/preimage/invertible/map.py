@@ -1,4 +1,4 @@
-"""Kernel PCA on explicit features σ(Wx + b) that is undone step by step (Gedon et al. 2023), without scikit-learn."""
+"""Kernel PCA on explicit features σ(Wx + b), inverted step by step (Gedon et al. 2023), without scikit-learn."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from preimage._typing import Rows
 from preimage.decomposition.explicit import Components
 from preimage.kernels.geometry import squared_distances
 
-COPIES = 8  # sets of features of a row, and of distances to known codes, that are held at once
-REFINEMENTS = 20  # steps of the phase decoder; it stops earlier where phases no longer move
+COPIES = 8  # arrays of a row's features or its distances to known codes that are held at once
+REFINEMENTS = 20  # the most steps of the phase decoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class InvertibleMap:
     center, weights, offsets, activation
         x̄ (d,), W (r, d), b (r,) and σ.
     components
-        Of the features of the training rows.
+        The principal components of the training rows' features.
     ridge
         λ of the last step of the inverse.
     """
@@ -56,24 +56,24 @@ class InvertibleMap:
         return self.components.codes(self.features(X))
 
     def filter(self, X: Rows) -> np.ndarray:
-        """The three steps undone, with the bypass of the rows themselves (eq. 4a–c)."""
+        """The rows after projection: the three steps inverted, with the bypass of the rows themselves (eq. 4a–c)."""
         arguments = self.arguments(X)
         codes = self.components.codes(self.scale * self.activation(arguments))
         return self.undo(codes, self.activation.bypass(arguments))
 
     def undo(self, codes: np.ndarray, bypass: np.ndarray) -> np.ndarray:
-        """The three steps undone (eq. 4a–c)."""
+        """The points with these codes: the three steps inverted (eq. 4a–c)."""
         values = self.components.expand(codes) / self.scale
         return self.center + (self.activation.inverse(values, bypass) - self.offsets) @ self.linear_inverse
 
     @cached_property
     def gram_pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenpairs of W⊤W, which serve every λ."""
+        """Eigenpairs of W⊤W, shared by all λ."""
         return scipy.linalg.eigh(self.weights.T @ self.weights, check_finite=False)
 
     @cached_property
     def linear_inverse(self) -> np.ndarray:
-        """W(W⊤W + λI)⁻¹, shape (r, d): a @ it solves min ‖Wx − a‖² + λ‖x‖²; directions of round-off drop out."""
+        """W(W⊤W + λI)⁻¹ =: M, shape (r, d): aM minimises ‖Wx − a‖² + λ‖x‖²; directions of round-off drop out."""
         values, vectors = self.gram_pairs
         floor = len(values) * np.finfo(values.dtype).eps * values[-1]
         damped = np.where(values > floor, 1 / np.maximum(values + self.ridge, floor), 0)
@@ -88,15 +88,16 @@ class InvertibleMap:
 
 @dataclass(frozen=True, eq=False)
 class AnchoredDecoder:
-    """From a code alone to a point: the nearest known code lends its point as an anchor.
+    """Decodes codes without rows, with the point of the nearest known code as an anchor.
 
-    Where the activation has a quadrature (the sine), a code predicts a complex number ĉ for every feature, linearly,
-    as the components predict the feature itself. Its phase against the anchor's, Δ, says how far the point lies along
-    the feature's direction, and its amplitude ``|ĉ|`` how much that is worth::
+    If the activation has a quadrature (the sine), a linear map predicts from the code a complex number ĉ for every
+    feature, as the components predict the feature itself. Its phase relative to the anchor, Δ, measures how far the
+    point lies along the feature's direction, and its amplitude ``|ĉ|`` weights that::
 
         δ = argmin Σⱼ |ĉⱼ| (wⱼᵀδ − Δⱼ)² + λ‖δ‖²,  x̂ = anchor + δ,
 
-    re-anchored until the phases stop moving. Otherwise the anchor lends its bypass, and the three steps are undone.
+    repeated with x̂ as the anchor until the steps vanish. Otherwise the three steps are inverted with the anchor's
+    bypass.
     """
 
     map: InvertibleMap
@@ -106,7 +107,7 @@ class AnchoredDecoder:
 
     @classmethod
     def of(cls, mapping: InvertibleMap, X: Rows) -> AnchoredDecoder:
-        """A decoder that knows the rows of X."""
+        """A decoder with the rows of X as anchors."""
         codes = mapping.codes(X)
         if not hasattr(mapping.activation, "quadrature"):
             return cls(mapping, X, codes, None)
@@ -116,7 +117,7 @@ class AnchoredDecoder:
 
     @property
     def row_bytes(self) -> float:
-        """Memory that a row takes while it is decoded: distances to all known codes, then features."""
+        """The memory to decode a row: distances to all known codes, then features."""
         return COPIES * max(self.map.offsets.nbytes, len(self.codes) * self.codes.itemsize)
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
@@ -140,7 +141,7 @@ class AnchoredDecoder:
             gap *= worth[moving]
             step = gap @ self.map.linear_inverse
             Z[moving] += step
-            moving = moving[np.linalg.norm(step, axis=1) > 1e-6 * spread]  # every row stops by itself
+            moving = moving[np.linalg.norm(step, axis=1) > 1e-6 * spread]  # every row stops on its own
             if not len(moving):
                 break
         return Z

@@ -54,7 +54,7 @@ NAMES = {
 
 
 def as_preimage_method(method: Any) -> PreimageMethod:
-    """A method from what users type: an object with ``prepare``, or a name."""
+    """The pre-image method for a parameter: an object with ``prepare``, or a name."""
     if isinstance(method, str):
         if method not in NAMES:
             raise ValueError(f"unknown pre-image method {method!r}; the names are auto, {', '.join(NAMES)}.")
@@ -67,21 +67,21 @@ def as_preimage_method(method: Any) -> PreimageMethod:
 
 
 def choose_preimage_method(kernel: Kernel, task: str) -> PreimageMethod:
-    """The method that ``"auto"`` stands for.
+    """The method that ``"auto"`` chooses.
 
     ===================  =====================================================================================
     task                 method
     ===================  =====================================================================================
     any, precomputed     ``Nearest``: there is no input space
-    "decode" a code      ``Learned``: a regression is at its best on codes like the training ones
-    "denoise" a row      ``Wiener``: no worse than the row itself, whatever the number of components
+    "decode" a code      ``Learned``: a regression works best on codes like the training ones
+    "denoise" a row      ``Wiener``: no worse than the row itself, with any number of components
     "expansion"          ``FixedPoint`` where the kernel has a profile; ``Gradient`` where it has a gradient;
                          else ``Nearest``
     ===================  =====================================================================================
 
     See Also
     --------
-    preimage.KernelPCA : Its ``preimage="auto"`` asks this function.
+    preimage.KernelPCA : Its ``preimage="auto"`` calls this function.
 
     Examples
     --------
@@ -102,12 +102,12 @@ def choose_preimage_method(kernel: Kernel, task: str) -> PreimageMethod:
 
 
 def is_automatic(method: Any) -> bool:
-    """Whether the user left the choice of a method to us."""
+    """Whether the method is "auto"."""
     return isinstance(method, str) and method == "auto"
 
 
 def method_for(method: Any, kernel: Kernel, task: str) -> PreimageMethod:
-    """The method for a task, from what users type."""
+    """The method for a task, for a parameter that may be "auto"."""
     return choose_preimage_method(kernel, task) if is_automatic(method) else as_preimage_method(method)
 
 
@@ -149,7 +149,7 @@ def find_preimage(
            [2., 1.]])
     """
     chosen = _choose_for(expansion) if is_automatic(method) else as_preimage_method(method)
-    check_needs(chosen, expansion.provides - {"codes"})  # which are worth nothing without their model
+    check_needs(chosen, expansion.provides - {"codes"})  # useless without their model
     chosen.check(expansion.kernel)
     inverse_map = chosen.prepare(expansion, np.random.default_rng(random_state))
     return find_in_batches(inverse_map, expansion, None if starts is None else dense_rows(starts))

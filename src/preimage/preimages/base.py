@@ -1,8 +1,8 @@
-"""What a pre-image method is and what it returns.
+"""The interface of pre-image methods, and their result.
 
-A method is a small frozen object in two steps. ``prepare(model)`` does the work that all targets share, and returns an
-inverse map. That maps a batch of targets (an expansion, with optional starting points) to a :class:`Preimages`.
-:func:`find_in_batches` runs it within the memory budget, and warns once about all rows that failed.
+A method is a small frozen object that works in two steps. ``prepare(model)`` does the work that all targets share and
+returns an inverse map. The inverse map takes a batch of targets (an expansion, with optional starting points) to
+:class:`Preimages`. :func:`find_in_batches` runs it within the memory budget and warns once about all rows that failed.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from preimage.kernels import Kernel, Precomputed, require
 
 @dataclass(frozen=True, eq=False)
 class Preimages:
-    """Points z of input space for a batch of targets Ψ, and what happened to each.
+    """Points z of input space for a batch of targets Ψ, and how each was found.
 
     Attributes
     ----------
     points : array of shape (m, d)
-        The pre-images; the numbers of training points, in one column, where points are known by number only.
+        The pre-images; for a precomputed kernel the indices of training points, in one column.
     converged : array of bool, shape (m,)
-        Whether the method reached its goal; False where the best training point is returned instead.
+        Whether the method succeeded; where False, the point is the best one found.
     steps : array of int, shape (m,)
-        Iterations taken; 0 for methods without any.
+        Iterations; 0 for methods in closed form.
     targets : FeatureVectors
-        The targets Ψ; of a fitted model, its projections.
+        The targets Ψ; for a fitted model its projections.
     residual : array of shape (m,)
-        ‖φ(z) − Ψ‖², the squared distance in feature space; computed when it is first asked for.
+        ‖φ(z) − Ψ‖², the squared distance in feature space; computed on first access.
 
     See Also
     --------
-    preimage.find_preimage, preimage.KernelPCA.find_preimages : What returns it.
+    preimage.find_preimage, preimage.KernelPCA.find_preimages : Return it.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class InverseMap(Protocol):
 
     See Also
     --------
-    PreimageMethod : What makes it.
+    PreimageMethod : Makes it.
     Preimages : What it returns.
 
     Examples
@@ -98,9 +98,9 @@ class InverseMap(Protocol):
 class PreimageMethod(Protocol):
     """The interface of a pre-image method; ``prepare`` makes an inverse map for one model.
 
-    ``needs`` says what the targets must provide (see :attr:`preimage.expansion.FeatureVectors.provides`), ``abilities``
-    what the kernel must have, and ``instead`` which methods work for other kernels; ``check`` refuses a kernel that
-    lacks an ability.
+    ``needs`` lists what the targets must provide (see :attr:`preimage.expansion.FeatureVectors.provides`),
+    ``abilities`` what the kernel must have, and ``instead`` names methods for other kernels; ``check`` refuses a kernel
+    that lacks an ability.
 
     See Also
     --------
@@ -129,16 +129,16 @@ class PreimageMethod(Protocol):
         require(kernel, type(self).__name__, *self.abilities, serve=self.instead)
 
     def prepare(self, model: Any, rng: Generator) -> InverseMap:
-        """Do the work that a fitted model or an expansion needs only once."""
+        """The inverse map of a fitted model or an expansion, with all work done that its targets share."""
 
 
 EVERYTHING = frozenset({"weights", "codes", "gradient"})  # what projections over points provide
 LACKING = {
-    "weights": "needs an expansion over points, which random features do not have: take Distance(), Gradient(), "
+    "weights": "needs an expansion over points, which random features do not have: use Distance(), Gradient(), "
     "Learned() or Conformal().",
-    "codes": "maps codes of a fitted model and cannot read a bare expansion: use KernelPCA(preimage=...), or "
+    "codes": "maps codes of a fitted model and cannot take a bare expansion: use KernelPCA(preimage=...), or "
     "FixedPoint, Gradient, Distance or Nearest here.",
-    "gradient": "needs features with a gradient: take Distance() or Nearest().",
+    "gradient": "needs features with a gradient: use Distance() or Nearest().",
 }
 
 
@@ -150,14 +150,14 @@ def check_needs(method: PreimageMethod, provided: frozenset[str]) -> None:
 
 
 def find_in_batches(inverse_map: InverseMap, targets: FeatureVectors, starts: Rows | None = None) -> Preimages:
-    """Pre-images of all targets, in batches that fit the memory budget, with one warning if some rows failed."""
+    """Pre-images of all targets, in batches that fit the memory budget; warn once if rows failed."""
     if starts is not None and starts.shape[0] != len(targets):
         raise ValueError(f"{len(targets)} targets need {len(targets)} starts, one per row, not {starts.shape[0]}.")
-    targets.norm2()  # of a bare expansion this takes its one pass over the kernel matrix, for all batches
+    targets.norm2()  # cached for all batches: for a bare expansion, a pass over the kernel matrix
 
     def answer(rows: slice) -> tuple[Array, Array, Array]:
         found = inverse_map(targets[rows], None if starts is None else dense_rows(starts[rows]))
-        return found.points, found.converged, found.steps  # and not the batch, which holds its weights
+        return found.points, found.converged, found.steps  # but not the batch, which holds its weights
 
     batches = [answer(rows) for rows in tiles.row_blocks(len(targets), 4 * 8 * targets.points.shape[0])]
     points, converged, steps = (np.concatenate(part) for part in zip(*batches, strict=True))
@@ -169,14 +169,14 @@ def find_in_batches(inverse_map: InverseMap, targets: FeatureVectors, starts: Ro
 def map_targets(
     function: Callable[[Any, slice], tuple[Array, ...]], targets: FeatureVectors, row_bytes: float
 ) -> tuple[Array, ...]:
-    """Arrays that ``function`` returns for parts of the targets and their places, in threads, joined."""
-    targets.inner_points()  # once for all parts
+    """The joined arrays that ``function(part, rows)`` returns for parts of the targets, computed in threads."""
+    targets.inner_points()  # cached for all parts
     parts = tiles.map_rows(lambda rows: function(targets[rows], rows), len(targets), row_bytes)
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
 def closed_form(targets: FeatureVectors, points: Array, converged: Array | None = None) -> Preimages:
-    """The result of a method without iterations; where it has no answer, the best point of the expansion."""
+    """The result of a method without iterations; where it failed, the best point of the expansion."""
     usable: Array = np.all(np.isfinite(points), axis=1)
     if converged is not None:
         usable &= converged
@@ -188,19 +188,19 @@ def closed_form(targets: FeatureVectors, points: Array, converged: Array | None 
 
 
 def warn_of_failures(converged: Array) -> None:
-    """One warning where some rows failed."""
+    """Warn if some rows failed."""
     if not converged.all():
         warn(
-            f"{np.sum(~converged)} of {len(converged)} pre-images did not converge; for them the best point found is "
-            "returned. More steps or another method may help.",
+            f"{np.sum(~converged)} of {len(converged)} pre-images did not converge, and the best points found are "
+            "returned. Allow more steps, or use another method.",
             ConvergenceWarning,
         )
 
 
 def nearest(targets: FeatureVectors, count: int) -> Array:
-    """Numbers of the ``count`` points nearest to every target in feature space, nearest first, shape (m, count).
+    """Indices of the ``count`` points nearest to every target in feature space, nearest first, shape (m, count).
 
-    ‖φ(xᵢ) − Ψ‖² orders the points as k(xᵢ, xᵢ) − 2⟨Ψ, φ(xᵢ)⟩ does.
+    ‖φ(xᵢ) − Ψ‖² and k(xᵢ, xᵢ) − 2⟨Ψ, φ(xᵢ)⟩ order the points equally.
     """
     distances = targets.kernel.diagonal(targets.points) - 2 * targets.inner_points()
     count = min(count, distances.shape[1])
@@ -215,9 +215,9 @@ def dense_rows(X: Any) -> Array:
 
 
 def refuse_precomputed(kernel: Kernel, who: str) -> None:
-    """Refuse a precomputed kernel, which knows no points of input space."""
+    """Refuse a precomputed kernel, which has no points of input space."""
     if isinstance(kernel, Precomputed):
         raise ValueError(
-            f"{who} needs the training inputs, which a precomputed kernel matrix does not hold: "
-            "use preimage=Nearest(), which names training points, or give a kernel and the rows themselves."
+            f"{who} needs the training inputs, which a precomputed kernel matrix does not contain: "
+            "use preimage=Nearest(), which returns indices of training points, or give a kernel and the rows."
         )

@@ -1,4 +1,4 @@
-"""Where the data lie: a box around them, twice as wide as they are, and their principal axes."""
+"""The range of the data: a box around them, twice as wide, and their principal axes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from preimage.preimages.base import dense_rows
 class Box:
     """Bounds of every column.
 
-    Projection onto a convex set that holds the truth never moves an answer away from it. For a
-    row outside the box the truth may lie there too, so the box is widened to hold it.
+    Projection onto a convex set that contains the truth never moves an answer away from it. The truth of a row outside
+    the box may be outside too, so the box is widened to contain the row.
     """
 
     low: Array | float = -np.inf
@@ -25,16 +25,16 @@ class Box:
 
     @classmethod
     def around(cls, points: Array) -> Box:
-        """The range of every column, and half of it more on either side."""
+        """The range of every column, extended by half of it on either side."""
         low, high = points.min(axis=0), points.max(axis=0)
         margin = high / 2 - low / 2
         return cls(low - margin, high + margin)
 
     @classmethod
     def of(cls, model: Any) -> Box:
-        """Around the training rows of a model, or the points of an expansion with a kernel of the distance.
+        """The box around the training rows of a model, or around the points of an expansion with a radial kernel.
 
-        An expansion with another kernel may be any multiple of an image, and has no bounds.
+        An expansion with another kernel may be any multiple of an image, so it has no bounds.
         """
         inputs = getattr(model, "inputs", None)
         if inputs is None and model.kernel.argument != "distance":
@@ -52,7 +52,7 @@ class Box:
         return inside
 
     def hold(self, points: Array, starts: Array | None = None) -> Array:
-        """The nearest points inside the box; with ``starts``, inside the box widened to hold the row that came in."""
+        """The nearest points inside the box; with ``starts``, inside the box widened to contain these rows."""
         low, high = self.ends if starts is None else (np.minimum(self.low, starts), np.maximum(self.high, starts))
         held: Array = np.clip(points, low, high)
         return held

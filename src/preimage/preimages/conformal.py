@@ -23,7 +23,7 @@ class Conformal(PreimageMethod):
         x̂ = x̄ + (XᵀC − η S⁺XᵀC (CᵀC)⁻¹)(CᵀC)⁻¹ β,
 
     their solution for kernel PCA, where CᵀC is the diagonal matrix of the eigenvalues. With η = 0 it is linear
-    regression of the inputs on their codes. The fastest method: q × d products per point.
+    regression of the inputs on their codes. This is the fastest method: q × d products per point.
 
     Parameters
     ----------

@@ -18,21 +18,21 @@ from preimage.preimages.base import (
     nearest,
 )
 
-RIDGE = 1e-10  # added to the Gram matrix of the neighbours, relative to k(x, x): they may be equal
+RIDGE = 1e-10  # added to the Gram matrix of the neighbours, which may be equal, relative to k(x, x)
 
 
 @dataclass(frozen=True)
 class ConvexCombination(PreimageMethod):
     """x̂ = Σᵢ wᵢxᵢ over the nearest points, with w ≥ 0 and Σw = 1 that minimise ‖Σᵢ wᵢφ(xᵢ) − Ψ‖².
 
-    It never leaves the range of the data, whatever the target.
+    It never leaves the range of the data.
 
     Parameters
     ----------
     n_neighbors : int
-        Points that may take part.
+        The number of points to combine.
     tol : float
-        A row ends when its squared distance is known to be within about 2 tol k(x, x) of the least.
+        A row stops when its squared distance is known to be within about 2 tol k(x, x) of the minimum.
     max_iter : int
         The most iterations.
 
@@ -86,9 +86,9 @@ class _ConvexMap:
 
 
 def grams_of(kernel: Kernel, neighbours: Array) -> Array:
-    """k(xᵢ, xⱼ) among the k neighbours of every target, from an array of shape (m, k, d): all at once, by a profile.
+    """k(xᵢ, xⱼ) among the k neighbours of every target, from an array of shape (m, k, d).
 
-    A kernel that is no function of distance or inner product is called for every target.
+    A kernel without a profile is called once per target.
     """
     if not knows(kernel, "profile") or kernel.argument not in ("distance", "inner"):
         return np.stack([kernel(some, some) for some in neighbours])
@@ -98,7 +98,7 @@ def grams_of(kernel: Kernel, neighbours: Array) -> Array:
 
 
 def _distances2(neighbours: Array) -> Array:
-    """‖xᵢ − xⱼ‖² by inner products, and from the differences where these cancel (:mod:`preimage.kernels.geometry`)."""
+    """‖xᵢ − xⱼ‖² from inner products, or from differences where these cancel (:mod:`preimage.kernels.geometry`)."""
     centred = neighbours - neighbours.mean(axis=1, keepdims=True)
     products = centred @ centred.transpose(0, 2, 1)
     norms2 = np.einsum("mii->mi", products)
@@ -112,10 +112,11 @@ def _distances2(neighbours: Array) -> Array:
 def minimise_on_simplex(grams: Array, products: Array, tol: float, max_iter: int) -> tuple[Array, Array, Array]:
     """Minimise wᵀGw − 2wᵀs over w ≥ 0, Σw = 1 for a batch: (weights, converged, steps).
 
-    The active sets of Lawson & Hanson (1974, ch. 23) with the sum as a constraint: the point with the least slope
-    enters, the optimum over the points that take part is solved for, and those whose weight would fall below 0 leave. A
-    row ends when its duality gap wᵀg − min g, g = Gw − s, is at most tol times the largest of G and s, or round-off;
-    its value is then at most twice that above the least. Where the next point would leave at once, round-off has won.
+    The active-set method of Lawson & Hanson (1974, ch. 23), with the sum as a constraint: the point of least slope
+    enters the support, the optimum over the support is computed, and points whose weight would fall below 0 leave. A
+    row stops when its duality gap wᵀg − min g, g = Gw − s, is at most tol times the largest of G and s, or round-off;
+    its value is then at most twice that above the minimum. If the next point would leave at once, only round-off is
+    left, and the row stops too.
     """
     eps, grams, products = np.finfo(grams.dtype).eps, grams.astype(float), products.astype(float)
     unit = np.abs(np.einsum("mii->mi", grams)).max(axis=1)
@@ -144,7 +145,7 @@ def minimise_on_simplex(grams: Array, products: Array, tol: float, max_iter: int
 
 
 def _optimum_on(support: Array, grams: Array, products: Array, ridge: Array) -> Array:
-    """Minima of wᵀGw − 2wᵀs with Σw = 1 over the points of the support, of any sign: w = G⁻¹(s − ν1)."""
+    """Minima of wᵀGw − 2wᵀs with Σw = 1 over the support, with weights of any sign: w = G⁻¹(s − ν1)."""
     both = support[:, :, None] & support[:, None, :]
     matrices = np.where(both, grams, 0) + np.eye(support.shape[1]) * np.where(support, ridge[:, None], 1)[:, None, :]
     solved = np.linalg.solve(matrices, np.stack([np.where(support, products, 0), support.astype(float)], axis=2))
@@ -154,7 +155,7 @@ def _optimum_on(support: Array, grams: Array, products: Array, ridge: Array) -> 
 
 
 def _towards(goals: Array, weights: Array, support: Array) -> tuple[Array, Array, Array]:
-    """As far towards the goals as no weight falls below 0; the new weights, their support, and who arrived."""
+    """Weights moved towards the goals until one reaches 0, their support, and whether each row arrived."""
     blocking = support & (goals <= 0)
     share = np.divide(weights, weights - goals, out=np.ones_like(weights), where=blocking & (weights > goals))
     length = share.min(axis=1, keepdims=True)

@@ -1,10 +1,10 @@
-"""Descent for a batch of independent problems: each row has its own step, history and stopping, all share the products.
+"""Descent for a batch of independent problems that share matrix products; each row has its own step and history.
 
-The steps are those of L-BFGS, whose initial Hessian is a curvature that the objective itself provides; without a memory
-they are steps along the gradient divided by that curvature, which for kernel expansions is the fixed-point iteration.
-A step is accepted only where the objective falls (Armijo's rule) and halved otherwise. Close to a minimum the fall is
-lost in the round-off of the values; there the slopes at both ends tell it, f(z + p) − f(z) ≈ pᵀ(∇f(z) + ∇f(z + p))/2
-(Hager & Zhang 2005), whose round-off shrinks with the step.
+The steps are those of L-BFGS with the curvature of the objective as initial Hessian; without a memory they are the
+negative gradient divided by that curvature, which for kernel expansions is the fixed-point iteration. A step is
+accepted if the objective falls (Armijo's rule), and halved otherwise. Close to a minimum the decrease is lost in the
+round-off of the values; there the slopes at both ends measure it, f(z + p) − f(z) ≈ pᵀ(∇f(z) + ∇f(z + p))/2 (Hager &
+Zhang 2005), whose round-off shrinks with the step.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ SHORTEST = 1e-6  # a step cut to this fraction of its length has failed
 class Objective(Protocol):
     """Values of a batch of functions, one per row."""
 
-    spread: float  # a typical distance in input space: steps are measured by it
-    scale: Array  # the size of the terms whose difference a value is: round-off is measured by it
+    spread: float  # a typical distance in input space, the unit of steps
+    scale: Array  # the size of the terms whose difference is a value, the unit of round-off
 
     def __call__(self, Z: Array, rows: Array) -> tuple[Array, Array, Array]:
         """Values, gradients and curvatures (NaN where not known) of the functions ``rows`` at the points Z."""
@@ -32,15 +32,15 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class Descent:
-    """How to descend: the length of the memory, the tolerance on a step relative to the spread, the most steps."""
+    """Settings of the descent: length of the memory, tolerance of a step relative to the spread, most steps, bounds."""
 
     memory: int = 0
     tol: float = 1e-6
     max_iter: int = 100
-    box: tuple[Any, Any] | None = None  # numbers, or one per column
+    box: tuple[Any, Any] | None = None  # low and high, each a number or one per column
 
     def run(self, objective: Objective, Z: Array) -> tuple[Array, Array, Array, Array]:
-        """From the rows of Z to (points, values, converged, steps)."""
+        """Descend from the rows of Z; return (points, values, converged, steps)."""
         Z = self._inside(np.array(Z))
         state = _State(objective, Z, self.memory)
         for _ in range(self.max_iter):
@@ -62,7 +62,7 @@ class Descent:
         value, new_gradient, curvature = objective(trial, rows)
         promised = SUFFICIENT * _inner(gradient, trial - Z)
         rounding = 16 * np.finfo(Z.dtype).eps * objective.scale[rows]
-        flat = -_inner(gradient, direction) <= 100 * rounding  # values do not tell whether the objective falls
+        flat = -_inner(gradient, direction) <= 100 * rounding  # a decrease would be lost in round-off
         falls = value <= state.value[rows] + np.minimum(promised, 0) + rounding
         slopes = _inner(gradient + new_gradient, trial - Z) / 2
         accepted = np.isfinite(value) & np.where(flat, slopes <= promised, falls)
@@ -73,7 +73,7 @@ class Descent:
         return Z if self.box is None else np.clip(Z, *self.box)
 
     def _free(self, Z: Array, gradient: Array) -> Array:
-        """The gradient without the entries that push against the walls of the box."""
+        """The gradient without the entries that push against the bounds."""
         if self.box is None:
             return gradient
         low, high = self.box
@@ -84,24 +84,24 @@ class Descent:
 
 
 class _State:
-    """Where each row stands."""
+    """The state of every row."""
 
     def __init__(self, objective: Objective, Z: Array, memory: int):
         m = len(Z)
         self.Z = Z
         self.value, self.gradient, curvature = objective(Z, np.arange(m))
-        cautious = np.linalg.norm(self.gradient, axis=1) / (0.1 * objective.spread)  # a step of a tenth of the spread
+        cautious = np.linalg.norm(self.gradient, axis=1) / (0.1 * objective.spread)  # steps of a tenth of the spread
         self.curvature = _positive(np.where(np.isnan(curvature), cautious, curvature))
         self.active = np.isfinite(self.value)
         self.converged = np.zeros(m, dtype=bool)
         self.steps = np.zeros(m, dtype=int)
         self.shorten = np.ones(m)
-        self.filled = np.zeros(m, dtype=int)  # how much of its memory a row has filled
+        self.filled = np.zeros(m, dtype=int)  # memory slots that a row has filled
         self.moves = np.zeros((memory, *Z.shape), dtype=Z.dtype)
         self.changes = np.zeros((memory, *Z.shape), dtype=Z.dtype)
 
     def direction(self, rows: Array, gradient: Array) -> Array:
-        """−H∇f by the two-loop recursion (Nocedal 1980), H₀ = 1/curvature; slots not filled drop out as zeros."""
+        """−H∇f by the two-loop recursion (Nocedal 1980), H₀ = 1/curvature; empty slots are zeros and drop out."""
         scale = (1 / self.curvature[rows])[:, None]
         if not len(self.moves) or not self.filled[rows].any():
             step: Array = -gradient * scale
@@ -151,7 +151,7 @@ class _State:
         self.shorten[rows] /= 2
         self.steps[rows] += 1
         failed = self.shorten[rows] < SHORTEST
-        self.finish(rows[failed & flat], converged=True)  # the rest is below round-off
+        self.finish(rows[failed & flat], converged=True)  # what is left is round-off
         self.finish(rows[failed & ~flat], converged=False)
 
     def finish(self, rows: Array, *, converged: bool) -> None:

@@ -20,28 +20,27 @@ from preimage.preimages.base import (
 )
 from preimage.preimages.bounds import OPEN, Box
 
-FLAT = 1e-12  # eigenvalues of a neighbourhood below this fraction of the largest are no direction
-BISECTIONS = 30  # of the logarithm of a ridge: to a part in a million
-ILL = 1e-9  # neighbourhoods with kept eigenvalues below this fraction are solved by SVD
+FLAT = 1e-12  # eigenvalues of a neighbourhood below this fraction of the largest count as 0
+BISECTIONS = 30  # of the logarithm of a ridge, which give it to a part in a million
+ILL = 1e-9  # neighbourhoods with other eigenvalues below this fraction are solved by SVD
 
 
 @dataclass(frozen=True)
 class Distance(PreimageMethod):
     """Multidimensional scaling on the distances to a target's neighbours (Kwok & Tsang 2003, eq. 14–16).
 
-    The inner products sᵢ = ⟨Ψ, φ(xᵢ)⟩ with the nearest points in feature space are turned into input distances by the
-    kernel's inverse, and the point with these distances is found by least squares. No iteration.
+    The kernel's inverse turns the inner products sᵢ = ⟨Ψ, φ(xᵢ)⟩ with the nearest points in feature space into input
+    distances; least squares gives the point with these distances, without iterations.
 
     Parameters
     ----------
     n_neighbors : int
-        Neighbours to use. The paper takes 10; many more blur the answer.
+        Neighbours to use. The paper uses 10; many more blur the result.
     reading : "inner" or "paper"
-        How a distance to φ(z) is read off Ψ, which itself is the image of no point. "inner" takes κ⁻¹(sᵢ) as it is;
-        "paper" takes κ⁻¹ of sᵢ + ½(κ(0) − ‖Ψ‖²), which follows from equal feature distances. Projections are shorter
-        than any φ(z), so that the paper's reading makes all distances too short by the same amount; the inner one was
-        better in every setting measured on USPS digits and is the default. For kernels of the inner product there is
-        only one reading.
+        How to get the distance to z from Ψ, which is itself not the image of any point. "inner" uses κ⁻¹(sᵢ); "paper"
+        uses κ⁻¹ of sᵢ + ½(κ(0) − ‖Ψ‖²), which follows from equal feature distances. Projections are shorter than any
+        φ(z), so "paper" makes all distances too short by the same amount; "inner" was better in every setting measured
+        on USPS digits. For kernels of the inner product both are the same.
 
     See Also
     --------
@@ -61,7 +60,7 @@ class Distance(PreimageMethod):
     """
 
     abilities = ("profile", "inverse")
-    instead = "Gradient() serves kernels with a gradient, Learned() and Nearest() serve any."
+    instead = "Gradient() takes kernels with a gradient, Learned() and Nearest() take any."
 
     n_neighbors: int = 10
     reading: str = "inner"
@@ -98,7 +97,7 @@ class _DistanceMap:
         neighbours = self.points[chosen]
         radial = targets.kernel.argument == "distance"
         read = self._radial if radial else self._dot
-        sound = values.max(axis=1) > 0 if radial else np.ones(len(values), dtype=bool)  # else nothing is near
+        sound = values.max(axis=1) > 0 if radial else np.ones(len(values), dtype=bool)  # if not, no point is near
         return locate(neighbours, read(targets, values, neighbours, starts)), sound
 
     def _radial(self, targets: FeatureVectors, values: Array, neighbours: Array, starts: Array | None) -> Array:
@@ -116,7 +115,7 @@ class _DistanceMap:
         kernel = targets.kernel
         assert knows(kernel, "inverse")
         inner = kernel.inverse(values)
-        if starts is not None and knows(kernel, "other_root"):  # two roots: the side the input is on
+        if starts is not None and knows(kernel, "other_root"):  # of two roots, the one on the side of the input
             inner = kernel.other_root(inner, np.einsum("ij,ikj->ik", starts, neighbours))
         own = np.maximum(kernel.inverse(targets.norm2()), 0)[:, None]
         distances2: Array = np.maximum(own + np.square(neighbours).sum(axis=2) - 2 * inner, 0)
@@ -126,22 +125,22 @@ class _DistanceMap:
 def locate(neighbours: Array, distances2: Array) -> Array:
     """The points, one per row, with given squared distances to their neighbours, by least squares in their span.
 
-    With centred neighbours N and d₀² their squared norms: N(z − x̄) = −½(d² − d₀²), constants removed. A direction in
-    which the neighbours hardly differ would magnify every error of the distances; but the distances also say how far
-    the point is from the middle of the neighbours,
+    With centred neighbours N and d₀² their squared norms: N(z − x̄) = −½(d² − d₀²), up to constants. A direction in
+    which the neighbours hardly differ would amplify every error of the distances. But the distances also give the
+    distance of the point from the mean of the neighbours,
 
         ‖z − x̄‖² = mean(d²) − mean(d₀²),
 
-    and the solution is the best one no farther away than that. This is a ridge of its own for every row, 0 where the
-    least-squares solution is near enough: exact where the distances are and z lies in the affine span. Solved through
-    the small Gram matrix NNᵀ; where that is badly conditioned, by SVD.
+    and the solution is the best one within that distance. This amounts to a ridge per row, 0 if the least-squares
+    solution is near enough; the result is exact if the distances are exact and z lies in the affine span. Solved
+    through the small Gram matrix NNᵀ, or by SVD if that is badly conditioned.
 
     Parameters
     ----------
     neighbours : array of shape (m, k, d)
     distances2 : array of shape (m, k)
     """
-    middle = neighbours.mean(axis=1, keepdims=True, dtype=float)  # as all below: flat must differ from small
+    middle = neighbours.mean(axis=1, keepdims=True, dtype=float)  # in double precision to tell flat from small
     centred = neighbours - middle
     norms2 = np.square(centred).sum(axis=2)
     reach2 = np.maximum((distances2 - norms2).mean(axis=1), 0)
@@ -171,11 +170,11 @@ def _by_svd(centred: Array, right: Array, reach2: Array) -> Array:
 def _inverse_within(values: Array, products: Array, reach2: Array) -> Array:
     """1/(μ + τ) with the least τ ≥ 0 for which Σ μ(p/(μ + τ))² ≤ reach²; 0 where μ is 0.
 
-    The sum falls as τ grows, and is below reach² at τ = √(Σ μp²)/reach: log τ is found by bisection.
+    The sum decreases in τ and is below reach² at τ = √(Σ μp²)/reach; bisection finds log τ.
     """
     usable = values > 0
     inverse: Array = np.divide(1, values, out=np.zeros_like(values), where=usable)
-    bound2 = reach2 * (1 + 1e-6)  # exact distances pass with their round-off
+    bound2 = reach2 * (1 + 1e-6)  # lets exact distances pass in spite of round-off
     far = np.flatnonzero((values * np.square(products * inverse)).sum(axis=1) > bound2)
     if not far.size:
         return inverse

@@ -1,4 +1,4 @@
-"""The fixed-point iteration (Mika et al. 1998), made safe."""
+"""The fixed-point iteration (Mika et al. 1998), with safeguards."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from preimage.preimages.iterated import Iterated
 class FixedPoint(PreimageMethod):
     """z⁺ = Σᵢ wᵢxᵢ / Σᵢ wᵢ with wᵢ = −γᵢκ′(‖z − xᵢ‖²), for every radial kernel (Mika et al. 1998, eq. 10).
 
-    For kernels of the inner product, z⁺ = Σᵢ γᵢκ′(zᵀxᵢ)xᵢ / κ′(zᵀz), damped. Both are gradient steps of ρ(z) divided by
-    a curvature, so that a step which raises ρ is shortened, and where Σw is not safely positive a plain gradient step
-    is taken. The steps are accelerated by a short memory of the last ones (as L-BFGS does, with that curvature); rows
-    stop one by one.
+    For kernels of the inner product, z⁺ = Σᵢ γᵢκ′(zᵀxᵢ)xᵢ / κ′(zᵀz), damped. Both are gradient steps on ρ(z) divided by
+    a curvature: a step that raises ρ is shortened, and where Σw is not safely positive, a plain gradient step replaces
+    it. A short memory of past steps accelerates the iteration (L-BFGS with that curvature). Each row stops on its own.
 
-    Starts, in this order: the point given (the noisy input, when denoising) or the answer of ``Distance`` where the
-    kernel allows it; then, for rows that failed, the nearest points of the expansion, best first.
+    The start is the given point (the noisy input, when denoising), or the result of ``Distance`` if the kernel has an
+    inverse. Rows that fail start again at the nearest points of the expansion, best first.
 
     Parameters
     ----------
@@ -30,9 +29,9 @@ class FixedPoint(PreimageMethod):
     max_iter : int
         The most steps from one start.
     pull : float
-        λ of an added λ‖z − z₀‖² that holds the answer near the given start (Abrahamsen & Hansen 2009).
+        λ of a penalty λ‖z − z₀‖² that keeps z near the given start z₀ (Abrahamsen & Hansen 2009).
     memory : int
-        How many past steps accelerate the iteration; 0 is the plain one.
+        How many past steps accelerate the iteration; 0 is the plain iteration.
 
     See Also
     --------
@@ -54,7 +53,7 @@ class FixedPoint(PreimageMethod):
 
     needs = frozenset({"weights"})
     abilities = ("profile",)
-    instead = "Gradient() serves any kernel with a gradient."
+    instead = "Gradient() takes any kernel with a gradient."
 
     tol: float = 1e-5
     max_iter: int = 200
@@ -66,5 +65,5 @@ class FixedPoint(PreimageMethod):
             raise ValueError("FixedPoint needs tol > 0, max_iter ≥ 1, pull ≥ 0 and memory ≥ 0.")
 
     def prepare(self, model: Source, rng: Generator) -> Iterated:
-        """Only the bounds."""
+        """The descent, within the bounds of the data."""
         return Iterated(Descent(self.memory, self.tol, self.max_iter, Box.of(model).ends), self.pull)

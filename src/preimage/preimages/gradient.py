@@ -15,7 +15,7 @@ from preimage.preimages.iterated import Iterated
 class Gradient(PreimageMethod):
     """L-BFGS on ρ(z) = ‖φ(z) − Ψ‖² for any kernel with a gradient, sums and products included.
 
-    All targets share the kernel values of a step; each has its own memory and stops by itself.
+    All targets share the kernel values of a step; each has its own memory and stops on its own.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Gradient(PreimageMethod):
     max_iter : int
         The most steps from one start.
     memory : int
-        How many past steps shape the next.
+        How many past steps L-BFGS uses.
 
     See Also
     --------
@@ -46,7 +46,7 @@ class Gradient(PreimageMethod):
 
     needs = frozenset({"gradient"})
     abilities = ("gradient",)
-    instead = "Learned() and Nearest() serve any kernel."
+    instead = "Learned() and Nearest() take any kernel."
 
     box: tuple[float, float] | None = None
     tol: float = 1e-6
@@ -59,8 +59,8 @@ class Gradient(PreimageMethod):
         if self.box is not None:
             if not (len(self.box) == 2 and self.box[0] < self.box[1]):
                 raise ValueError(f"box must be None or (low, high) with low < high, not {self.box!r}.")
-            object.__setattr__(self, "box", tuple(self.box))  # a list could not be hashed
+            object.__setattr__(self, "box", tuple(self.box))  # a list cannot be hashed
 
     def prepare(self, model: Source, rng: Generator) -> Iterated:
-        """Only the bounds."""
+        """The descent, within the box or the bounds of the data."""
         return Iterated(Descent(self.memory, self.tol, self.max_iter, self.box or Box.of(model).ends))

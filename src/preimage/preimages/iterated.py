@@ -19,7 +19,7 @@ RESTARTS = 3  # further starts for a row that failed
 
 @dataclass(frozen=True)
 class Iterated:
-    """A prepared iterative method: descend, start failed rows again, fall back on the best point of the expansion."""
+    """A prepared iterative method: descend, restart failed rows, fall back to the best point of the expansion."""
 
     descent: Descent
     pull: float = 0.0
@@ -45,7 +45,7 @@ class Iterated:
         return Preimages(best.points, best.converged, best.steps, targets)
 
     def _reached(self, targets: FeatureVectors, best: _Best) -> Array:
-        """False for rows that stopped where a radial kernel is flat: φ(z) is orthogonal to the target."""
+        """Whether each row has come near its target; False where a radial kernel is flat and φ(z) orthogonal to it."""
         if self.pull or targets.kernel.argument != "distance":
             return np.ones(len(targets), dtype=bool)
         apart = targets.kernel.diagonal(best.points) + targets.norm2()
@@ -54,7 +54,7 @@ class Iterated:
 
     @staticmethod
     def _starts(targets: FeatureVectors) -> Array:
-        """The distance method's answer where the kernel has an inverse, else the nearest point of the expansion."""
+        """The result of ``Distance`` if the kernel has an inverse, else the nearest point of the expansion."""
         if hasattr(targets.kernel, "inverse"):
             with silenced(ConvergenceWarning):  # only the final result counts
                 return Distance().prepare(targets, np.random.default_rng(0))(targets).points
@@ -63,7 +63,7 @@ class Iterated:
 
 @dataclass
 class _Best:
-    """The best answers so far."""
+    """The best points so far."""
 
     points: Array
     values: Array
@@ -71,7 +71,7 @@ class _Best:
     steps: Array
 
     def improve(self, rows: Array, points: Array, values: Array, converged: Array, steps: Array, seeds: Array) -> None:
-        """Keep the points of another run where their value is lower, or finite where none was."""
+        """Take the points of another run where their value is lower, or where there was no finite value."""
         sound = np.isfinite(points).all(axis=1) & np.isfinite(values)
         points = np.where(sound[:, None], points, seeds)
         better = ~np.isfinite(self.values[rows]) | (sound & (values <= self.values[rows]))

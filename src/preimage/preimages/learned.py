@@ -1,8 +1,8 @@
 """Pre-images learned by regression, from codes to inputs (Bakır, Weston & Schölkopf 2004).
 
-Kernel ridge regression with a kernel of its own on the codes, centred targets x − x̄, and scale and ridge chosen by
+Kernel ridge regression with its own kernel on the codes, centred targets x − x̄, and scale and ridge chosen by
 closed-form leave-one-out. Codes of noisy points are shrunk, because such points lie far from all training points; a map
-learned on clean codes has seen no such codes. The noise-aware form is trained on codes of corrupted copies,
+learned on clean codes has never seen such codes. The noise-aware form is trained on codes of corrupted copies,
 β(xᵢ + noise) → xᵢ, and leaves out all copies of a row together.
 """
 
@@ -26,10 +26,10 @@ from preimage.noise.custom import as_noise
 from preimage.preimages.base import PreimageMethod, Preimages, closed_form, dense_rows
 from preimage.preimages.bounds import OPEN, Box
 
-RIDGES = tuple(10.0**exponent for exponent in range(-7, 2))  # refined to half a decade around the best
+RIDGES = tuple(10.0**exponent for exponent in range(-7, 2))  # then refined by half a decade around the best
 SCALES = (0.5, 1.0, 2.0)
 SCOUTS = 500  # landmarks of the small regressions that choose the scale
-SKETCH = 512  # columns of the targets up to which errors are exact, and random directions beyond
+SKETCH = 512  # columns of the targets up to which errors are exact; with more, the number of random directions
 
 
 @dataclass(frozen=True)
@@ -39,20 +39,20 @@ class Learned(PreimageMethod):
     Parameters
     ----------
     ridge : float or "auto"
-        λ of (L + λI), relative to the diagonal of the kernel matrix L of the codes; "auto" is chosen by leave-one-out.
+        λ of (L + λI), relative to the diagonal of the kernel matrix L of the codes; "auto" chooses it by leave-one-out.
     noise : noise law or callable (X, rng) → Y, optional
         Train on codes of rows corrupted by this law (see :mod:`preimage.noise`), so that the map undoes the noise.
     n_copies : int
         Corrupted copies of each row.
     kernel : kernel object or name
-        The kernel on the codes. A Gaussian without a number takes the best of 0.5, 1 and 2 times the median distance.
+        The kernel on the codes. The length scale, if not given, is the best of 0.5, 1 and 2 times the median distance.
     n_landmarks : int
-        Rows of codes that carry the regression; with fewer codes than that it is exact.
+        The number of codes over which the regression expands; with fewer codes it is exact.
 
     See Also
     --------
     Conformal : A linear map from codes to inputs.
-    Wiener : Uses the noisy row besides its code.
+    Wiener : Uses the noisy row in addition to its code.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Learned(PreimageMethod):
             raise ValueError("n_copies and n_landmarks must be at least 1.")
 
     def prepare(self, model: Decomposition, rng: Generator) -> LearnedMap:
-        """Fit the regression on the training points of a fitted model."""
+        """The regression, fitted on the training rows of a model."""
         inputs = dense_rows(model.inputs)
         codes, targets, copies = self._examples(model, inputs, rng)
         candidates = candidate_kernels(as_kernel(self.kernel), codes)
@@ -93,7 +93,7 @@ class Learned(PreimageMethod):
         return replace(fitted, box=Box.around(inputs))
 
     def _examples(self, model: Decomposition, inputs: Array, rng: Generator) -> tuple[Array, Array, int]:
-        """Codes, their targets, and how many consecutive rows belong together."""
+        """Codes, their targets, and how many consecutive rows are copies of one row."""
         if self.noise is None:
             return model.input_codes, inputs, 1
         law = as_noise(self.noise)
@@ -112,7 +112,7 @@ class LearnedMap:
     mean: Array
     ridge: float
     error: float  # leave-one-out mean squared error of an entry
-    box: Box = OPEN  # where answers can be
+    box: Box = OPEN  # bounds of the results
     left_out: Array = field(default_factory=lambda: np.empty((0, 0)))  # leave-one-out residuals, one per row
 
     def __call__(self, targets: Any, starts: Array | None = None) -> Preimages:
@@ -120,13 +120,13 @@ class LearnedMap:
         return closed_form(targets, self.box.hold(points, starts))
 
     def values(self, codes: Array) -> Array:
-        """What the regression makes of codes."""
+        """The prediction for every code."""
         values: Array = self.mean + tiles.multiply(self.kernel, codes.astype(float), self.landmarks, self.weights)
         return values.astype(codes.dtype, copy=False)
 
 
 def candidate_kernels(kernel: Kernel, codes: Array, factors: tuple[float, ...] = SCALES) -> list[Kernel]:
-    """The kernel itself if its scale is a number; else the median rule's scale times each of the factors."""
+    """The kernel itself if its length scale is given; else the median rule's length scale times each factor."""
     if not hasattr(kernel, "length_scale") or isinstance(kernel.length_scale, str) or is_number(kernel.length_scale):
         return [resolve(kernel, codes)]
     scale = median(codes) or 1.0
@@ -138,9 +138,9 @@ def fit_regression(
 ) -> LearnedMap:
     """Ridge regression on the kernel features F = L_NZ T of the codes, T Tᵀ = L_ZZ⁺.
 
-    With F = QΣRᵀ known through the eigenpairs of FᵀF, every ridge costs one product. The residual of a group G left out
-    is (I − H_GG)⁻¹ e_G, with the hat matrix H = F(FᵀF + λI)⁻¹Fᵀ and the in-sample residual e. All in double precision:
-    in single precision a ridge below n·eps, often the best one, is lost in the round-off of L.
+    With the eigenpairs of FᵀF, every ridge costs one product. The residual of a group G left out is (I − H_GG)⁻¹ e_G,
+    with the hat matrix H = F(FᵀF + λI)⁻¹Fᵀ and the in-sample residual e. All in double precision: in single precision a
+    ridge below n·eps, often the best one, is lost in the round-off of L.
     """
     codes, mean = codes.astype(float), np.asarray(targets.mean(axis=0, dtype=float)).ravel()
     landmarks = spread_rows(codes, n_landmarks)
@@ -164,9 +164,9 @@ def fit_regression(
 
 
 def sketch(targets: Rows, mean: Array) -> Array:
-    """The targets without their mean; in ``SKETCH`` random directions where they have more columns.
+    """The targets minus their mean, projected to ``SKETCH`` random directions if they have more columns than that.
 
-    The directions have entries ±1/√d, so that a mean squared entry has the same expectation.
+    The directions have entries ±1/√d, so the mean squared entry keeps its expectation.
     """
     d = targets.shape[1]
     if d <= SKETCH:
@@ -187,7 +187,7 @@ def _centred_moments(features: Array, targets: Rows, mean: Array) -> Array:
 
 
 def _best_ridge(error: Callable[[float], float]) -> float:
-    """The ridge of least error: by decades, then half a decade to either side."""
+    """The ridge of least error, searched by decades, then half a decade to either side."""
     errors = {ridge: error(ridge) for ridge in RIDGES}
     centre = min(errors, key=errors.__getitem__)
     errors |= {ridge: error(ridge) for ridge in (centre * 10**-0.5, centre * 10**0.5)}
@@ -195,7 +195,7 @@ def _best_ridge(error: Callable[[float], float]) -> float:
 
 
 def _left_out(rotated: Array, damped: Array, moments: Array, targets: Array, copies: int) -> Array:
-    """What each row is missed by when it is predicted without itself and its copies."""
+    """The residual of every row when it is predicted without itself and its copies."""
     misfit = targets - rotated @ (moments / damped[:, None])
     groups = (rotated / np.sqrt(damped)).reshape(-1, copies, rotated.shape[1])
     leverage = np.eye(copies, dtype=groups.dtype) - groups @ groups.transpose(0, 2, 1)

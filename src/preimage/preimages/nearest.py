@@ -16,11 +16,11 @@ from preimage.preimages.base import PreimageMethod, Preimages, Source, dense_row
 class Nearest(PreimageMethod):
     """The point xᵢ of the expansion with the least ‖φ(xᵢ) − Ψ‖².
 
-    With a precomputed kernel it returns the numbers of the training points, for objects that are not vectors.
+    With a precomputed kernel it returns the indices of the training points, for objects that are not vectors.
 
     See Also
     --------
-    ConvexCombination : A weighted mean of near points.
+    ConvexCombination : A weighted mean of several near points.
 
     Examples
     --------
@@ -34,10 +34,10 @@ class Nearest(PreimageMethod):
     """
 
     def check(self, kernel: Kernel) -> None:
-        """Any kernel works, a precomputed one as well."""
+        """Accept any kernel, precomputed ones included."""
 
     def prepare(self, model: Source, rng: Generator) -> _NearestMap:
-        """Nothing to prepare."""
+        """The inverse map, which needs no preparation."""
         return _NearestMap()
 
 

@@ -12,17 +12,17 @@ from preimage.kernels import knows
 from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 from preimage.preimages.base import dense_rows
 
-WEAK = 1e-3  # Σw below this fraction of Σ|w|: the fixed-point step could leap anywhere, take a gradient step
+WEAK = 1e-3  # Σw below this fraction of Σ|w| makes a fixed-point step unsafe: take a gradient step
 
 
 class FeatureDistance:
-    """ρ(z) = k(z, z) − 2⟨φ(z), Ψ⟩ + ‖Ψ‖², plus pull ‖z − z₀‖² where a pull towards z₀ is asked for.
+    """ρ(z) = k(z, z) − 2⟨φ(z), Ψ⟩ + ‖Ψ‖², plus pull ‖z − z₀‖² with the anchor z₀.
 
-    The curvature makes a plain step −∇ρ/curvature the fixed-point iteration of the kernel's family:
+    With this curvature, a step −∇ρ/curvature is the fixed-point iteration of the kernel's family:
 
     * distances: 4Σw, w = −γ κ′(‖z − x‖²), so that z⁺ = Σwx / Σw (Mika et al. 1998, eq. 10);
     * inner products: 2κ′(zᵀz), so that z⁺ = Σγ κ′(zᵀx) x / κ′(zᵀz);
-    * any other kernel: not known.
+    * any other kernel: unknown.
     """
 
     def __init__(self, targets: Any, pull: float = 0.0, anchor: Array | None = None):
@@ -74,10 +74,10 @@ class FeatureDistance:
         return value, gradient, np.full(len(Z), np.nan)
 
     def approach(self, Z: Array) -> Array:
-        """Starts moved to where the kernel is not 0 in floating point.
+        """Starts moved to where the kernel does not underflow to 0.
 
-        Far from all points the weights w underflow together; scaled by the largest they still have a ratio, and one
-        fixed-point step with them leads to the points nearest to the start.
+        Far from all points, all weights w underflow; relative to the largest they are still known, and one fixed-point
+        step with them leads to the points nearest to the start.
         """
         if self.family != "distance" or not knows(self.kernel, "log_slope"):
             return Z
@@ -95,6 +95,6 @@ class FeatureDistance:
 
 
 def rms_radius(points: Array) -> float:
-    """The root mean squared distance of the points from their mean; their size, or 1, where they are all equal."""
+    """The root mean squared distance of the points from their mean; if all are equal, their norm, or 1."""
     deviation = float(np.sqrt(np.var(points, axis=0, dtype=float).sum()))
     return deviation or float(np.sqrt(np.square(points[0], dtype=float).sum())) or 1.0

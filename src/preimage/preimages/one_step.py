@@ -25,12 +25,12 @@ from preimage.preimages.objective import WEAK
 class OneStep(PreimageMethod):
     """One fixed-point step without a starting point: x̂ = Σᵢ wᵢxᵢ / Σᵢ wᵢ.
 
-    The iteration's weights −γᵢκ′(‖z − xᵢ‖²) need only distances to z, which follow from the target itself:
-    κ(‖z − xᵢ‖²) is replaced by σᵢ = sᵢ + ½(κ(0) − ‖Ψ‖²). For the Gaussian wᵢ = γᵢσᵢ.
+    The weights −γᵢκ′(‖z − xᵢ‖²) of the iteration depend only on distances to z, which follow from the target itself:
+    κ(‖z − xᵢ‖²) is replaced by σᵢ = sᵢ + ½(κ(0) − ‖Ψ‖²). For the Gaussian, wᵢ = γᵢσᵢ.
 
     See Also
     --------
-    FixedPoint : The whole iteration.
+    FixedPoint : The full iteration.
     Distance : Another method without iteration.
 
     Examples
@@ -46,13 +46,13 @@ class OneStep(PreimageMethod):
 
     needs = frozenset({"weights"})
     abilities = ("profile", "inverse")
-    instead = "Gradient() serves kernels with a gradient."
+    instead = "Gradient() takes kernels with a gradient."
 
     def check(self, kernel: Kernel) -> None:
-        """A radial kernel with derivative and inverse is needed."""
+        """Refuse a kernel that is not radial, or lacks a profile or its inverse."""
         super().check(kernel)
         if kernel.argument != "distance":
-            raise ValueError(f"OneStep needs a kernel of the distance, which {kernel!r} is not: take Distance().")
+            raise ValueError(f"OneStep needs a radial kernel, which {kernel!r} is not: use Distance().")
 
     def prepare(self, model: Source, rng: Generator) -> _OneStepMap:
         """The points as dense rows."""
@@ -69,7 +69,7 @@ class _OneStepMap:
 
     def _step(self, targets: Weighted, rows: slice) -> tuple[Array, Array]:
         kernel = targets.kernel
-        assert knows(kernel, "inverse")  # as checked at fit
+        assert knows(kernel, "inverse")  # see check
         top = float(kernel.diagonal(self.points[:1])[0])
         values = targets.inner_points() + (top - targets.norm2()[:, None]) / 2
         weights = -targets.weights * kernel.derivative(kernel.inverse(np.clip(values, 1e-12 * top, top)))

@@ -1,6 +1,6 @@
-"""Rows with grossly wrong entries: alternate between the subspace and the trusted part of the input.
+"""Rows with gross outliers: alternate between the subspace and the trusted part of the input.
 
-Every round replaces the rest of each entry by the pre-image of the projection and projects again,
+Every round replaces the untrusted part of each entry by the pre-image of the projection, and projects again,
 
     x ← ω ∘ x₀ + (1 − ω) ∘ x̂(x),
 
@@ -19,9 +19,9 @@ from preimage.exceptions import ConvergenceWarning, silenced
 
 
 def damp_outliers(project: Callable[[Array], Array], X: Array, scale: float, n_rounds: int) -> Array:
-    """Rows whose gross outliers are replaced step by step; what the subspace explains stays.
+    """The rows with gross outliers replaced over several rounds; entries that the subspace explains stay.
 
-    While a row is far from its answer, its own median misfit serves as the scale, so that some of it is always trusted.
+    While a row is far from its pre-image, its median misfit is the scale, so some of its entries are always trusted.
     """
     trusted = X
     for _ in range(n_rounds):

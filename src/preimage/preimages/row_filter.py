@@ -1,4 +1,4 @@
-"""The linear part of :class:`Wiener`, the noise that a row shows, and how much of it a filter may take for granted."""
+"""The linear part of :class:`Wiener`, the noise visible in a row, and the noise that the filter assumes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from preimage._typing import Array
 from preimage.preimages.bounds import principal_axes
 
 STEPS = 8  # of the iteration for a row's own noise
-FAR = 2.5  # standard deviations of a column beyond which an entry counts no more
-LARGEST = 2.0  # of z² in the mean that tells the noise, and that mean for a normal z
+FAR = 2.5  # standard deviations of a column at which entries are clipped
+LARGEST = 2.0  # at which z² is clipped; TYPICAL is the mean of the clipped z² for a normal z
 TYPICAL = float(gammainc(1.5, LARGEST / 2) + LARGEST * gammaincc(0.5, LARGEST / 2))
 
 
@@ -39,11 +39,11 @@ class RowFilter:
         return self.mean + ((rows - self.mean) @ self.axes * gains) @ self.axes.T
 
     def shown(self, rows: Any, most: float) -> Any:
-        """ν² of every row, as a column: Σⱼ wⱼ min(zⱼ², 2) is what it is for normal zⱼ = vⱼᵀ(y − x̄)/√(λⱼ + ν²).
+        """The noise variance ν² visible in every row, as a column, by an iteration that starts at ν² = ``most``.
 
-        The weights wⱼ = ν⁴/(λⱼ + ν²)² let the axes speak along which the rows vary less than the noise. A rare large
-        value is not noise: squares beyond 2, and entries beyond 2.5 standard deviations of their column (of the mean
-        one, where that is more) are cut off. The iteration starts at ν² = ``most``.
+        It gives Σⱼ wⱼ min(zⱼ², 2) the value expected for normal zⱼ = vⱼᵀ(y − x̄)/√(λⱼ + ν²). The weights
+        wⱼ = ν⁴/(λⱼ + ν²)² favour axes along which the rows vary less than the noise. A rare large value is not noise:
+        squares are clipped at 2, and entries at 2.5 standard deviations of their column, or of a mean column if more.
         """
         spread2 = np.square(self.axes) @ self.variances
         far = FAR * np.sqrt(np.maximum(spread2, spread2.mean()))
@@ -59,7 +59,7 @@ class RowFilter:
 
 @dataclass(frozen=True)
 class TrustedNoise:
-    """σ(y)² = min(σ², aσ² + cν(y)²): a share of the noise σ² that the components imply, and of what the row shows."""
+    """σ(y)² = min(σ², aσ² + cν(y)²): shares a of the noise that the components imply, and c of that visible in y."""
 
     implied: float = 1.0
     shown: float = 0.0
@@ -77,12 +77,12 @@ CHOICES = (
 
 
 def most_useful(losses: Array) -> TrustedNoise:
-    """Of the choices that at no noise level do worse than the rows themselves, the one with the least error over all.
+    """The choice of least error over all noise levels, among those that are worse than the noisy rows at no level.
 
     Parameters
     ----------
     losses : array of shape (levels, choices)
-        By what share the squared error of the answers exceeds that of the noisy rows; 0 for the last choice.
+        Relative excess of the squared error over that of the noisy rows; 0 for the last choice.
     """
     harmless = np.all(losses <= 0, axis=0)
     return CHOICES[int(np.argmin(np.where(harmless, np.log1p(np.minimum(losses, 0)).sum(axis=0), np.inf)))]

@@ -1,4 +1,4 @@
-"""A Wiener filter of the row itself, corrected by a regression on its codes: the default of ``KernelPCA.denoise``."""
+"""A Wiener filter of the row, corrected by a regression on its codes: the default of ``KernelPCA.denoise``."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from preimage.preimages.bounds import Box
 from preimage.preimages.learned import Learned, LearnedMap, fit_regression
 from preimage.preimages.row_filter import CHOICES, RowFilter, TrustedNoise, most_useful
 
-SAMPLE = 500  # training rows that the correction is learned from
-PROBES = 200  # training rows that are moved to find the noise level
-SCALES = (1.0, 2.0)  # of the correction's kernel, times the median distance of the codes
-PAIRED = 50  # of these whose kernel values are computed together, though only pairs are wanted
-SMALLEST, ACCURACY = 1e-6, 1e-6  # of the noise level: the least, as a share of the greatest, and the relative error
-MOST = 3.0  # standard deviations of the noise that may be taken off an entry
-FOLDS = 5  # parts of the training rows that are left out in turn
-LEFT_OUT, FEWEST, ENTRIES = 200, 20, 25_000  # rows left out in all: at most, at least, and their entries
-LEVELS = (0.09, 0.2, 0.4)  # of noise added to them, in standard deviations of a column, besides σ itself
+SAMPLE = 500  # training rows from which the correction is learned
+PROBES = 200  # training rows to which noise is added to find the noise level
+SCALES = (1.0, 2.0)  # length scales of the correction's kernel, times the median distance of the codes
+PAIRED = 50  # probes per kernel matrix, of which only the diagonal is used
+SMALLEST, ACCURACY = 1e-6, 1e-6  # least noise level relative to the greatest, and its relative error
+MOST = 3.0  # standard deviations of the noise by which an entry may change
+FOLDS = 5  # of the cross-validation
+LEFT_OUT, FEWEST, ENTRIES = 200, 20, 25_000  # rows left out in all: at most, at least, and the most entries
+LEVELS = (0.09, 0.2, 0.4)  # noise added to rows left out, in standard deviations of a column; σ is a further level
 
 
 @dataclass(frozen=True)
@@ -36,28 +36,28 @@ class Wiener(PreimageMethod):
     """x̂ = x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) + r(β(y)): a linear filter of the row y and a regression r on its codes β.
 
     A few components of a Gaussian kernel cannot express the directions in which a table varies least, so a pre-image
-    from the codes alone can be worse than the row. The linear part keeps them: vⱼ are the principal axes of
-    the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²). The regression learns from training rows
-    with noise of that level what the linear part misses, with ridge and scale by leave-one-out, and is left out where
-    it does not lower the leave-one-out error. No entry is changed by more than 3σ, which is more than Gaussian noise
-    puts there: a rare large value is not noise. For gross errors there is ``denoise(..., outlier_scale="auto")``.
+    from the codes alone can be worse than the row. The linear part keeps these directions: vⱼ are the principal axes of
+    the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²). From training rows with noise of level σ, the
+    regression learns what the linear part misses; its ridge and scale are chosen by leave-one-out. It is dropped if it
+    does not lower the leave-one-out error. No entry changes by more than 3σ: larger deviations are rarely Gaussian
+    noise. For gross errors use ``denoise(..., outlier_scale="auto")``.
 
-    Few components leave much over, and σ may then be more noise than there is. So where ``noise`` is None, a row y
-    counts as having the noise σ(y)² = min(σ², aσ² + cν(y)²), where ν(y)² is the noise that the row itself shows
-    (:meth:`RowFilter.shown`). The regression counts in proportion, σ(y)²/σ². Training rows
-    that are left out, with noise of several levels, choose the shares a and c: the ones with the least error of those
-    that make rows worse at no level. The levels begin at a tenth of the columns' standard deviation and end at σ.
-    Training rows count as clean: where they are noisy, too, give ``noise`` or use :class:`preimage.Denoiser`.
+    Few components leave much variance over, and σ may then exceed the actual noise. So if ``noise`` is None, the filter
+    assumes for a row y the noise σ(y)² = min(σ², aσ² + cν(y)²), where ν(y)² is the noise visible in the row
+    (:meth:`RowFilter.shown`), and scales the regression by σ(y)²/σ². The shares a and c are those of least error on
+    held-out training rows, among those that make rows worse at no noise level. The levels go from a tenth of the
+    columns' standard deviation to σ. Training rows count as clean: if they are noisy, give ``noise`` or use
+    :class:`preimage.Denoiser`.
 
     Parameters
     ----------
     noise : float, "implied" or None
-        σ, the noise's standard deviation. "implied" is the noise that moves a row in feature space by as much as the q
-        components leave over, E‖φ(x + σε) − φ(x)‖² = (tr K̃ − Σₖ λₖ)/n: what is not a component is noise, also in the
-        training rows. For the linear kernel this is probabilistic PCA's estimate (Tipping & Bishop 1999), relative to
-        all d directions. None takes as much of it as does not harm rows that are left out.
+        σ, the standard deviation of the noise. "implied" is the noise that moves a row in feature space by as much as
+        the q components leave over, E‖φ(x + σε) − φ(x)‖² = (tr K̃ − Σₖ λₖ)/n: all variance outside the components is
+        noise, in the training rows too. For the linear kernel this is the estimate of probabilistic PCA (Tipping &
+        Bishop 1999), spread over all d directions. None uses as much of it as does not harm held-out rows.
     n_copies, n_landmarks : int
-        Noisy copies of each row that the correction is learned from, and the number of its landmarks.
+        Noisy copies of each row from which the correction is learned, and the number of its landmarks.
 
     See Also
     --------
@@ -65,7 +65,7 @@ class Wiener(PreimageMethod):
 
     Notes
     -----
-    It needs the rows. Codes alone (``inverse_transform``) are decoded by :class:`Learned`.
+    Without rows (``inverse_transform``), :class:`Learned` decodes the codes.
 
     Examples
     --------
@@ -93,8 +93,8 @@ class Wiener(PreimageMethod):
             raise ValueError("n_copies and n_landmarks must be at least 1.")
 
     def prepare(self, model: Decomposition, rng: Generator) -> _WienerMap:
-        """Find the noise level, the linear part, the correction, and how far to trust them."""
-        rng = np.random.default_rng(0)  # the same probes for every model, so that a loaded one answers as it did
+        """The inverse map: its noise level, linear part, correction, and the noise it assumes for a row."""
+        rng = np.random.default_rng(0)  # the same probes every time, so that a loaded model gives the same results
         inputs = dense_rows(model.inputs)
         sigma = implied_noise(model, rng) if self.noise in (None, "implied") else float(self.noise)
         linear, examples = RowFilter.of(inputs), _Examples.of(model, inputs, sigma, self, rng)
@@ -110,11 +110,11 @@ class Wiener(PreimageMethod):
 
 @dataclass(frozen=True, eq=False)
 class _Examples:
-    """Training rows, noisy copies of them and their codes: what corrections are learned from."""
+    """Training rows, noisy copies of them, and the codes of the copies, from which corrections are learned."""
 
     method: Wiener
     sigma: float
-    places: Array  # of the rows among the training rows
+    places: Array  # indices of the rows among the training rows
     rows: Array
     noisy: Array
     codes: Array
@@ -128,18 +128,18 @@ class _Examples:
         return cls(method, sigma, places, rows, noisy, model.codes(noisy))
 
     def without(self, places: Array) -> _Examples:
-        """Those of the other training rows."""
+        """The examples of the other training rows."""
         kept = ~np.isin(self.places, places)
         parts = {name: getattr(self, name)[kept] for name in ("places", "rows", "noisy", "codes")}
         return replace(self, **parts)
 
     def missed(self, linear: RowFilter) -> Array:
-        """What a linear filter misses."""
+        """The residual of a linear filter."""
         missed: Array = self.rows - linear(self.noisy, self.sigma**2)
         return missed
 
     def regression(self, linear: RowFilter, kernel: Kernel, ridge: float | str) -> LearnedMap:
-        """Of what a linear filter misses on the codes."""
+        """The regression of a linear filter's residual on the codes."""
         method = self.method
         return fit_regression(kernel, self.codes, self.missed(linear), method.n_copies, ridge, method.n_landmarks)
 
@@ -160,23 +160,23 @@ class _WienerMap:
         return closed_form(targets, answers.astype(starts.dtype, copy=False))
 
     def corrections(self, codes: Array) -> Any:
-        """What the regression adds."""
+        """The correction by the regression."""
         return 0.0 if self.correction is None else self.correction.values(codes)
 
     def answers(self, rows: Any, correction: Any) -> Any:
-        """The filtered and corrected rows: arrays, or symbols to export."""
+        """The filtered and corrected rows, as arrays or as symbols to export."""
         most = self.sigma**2
         shown = self.linear.shown(rows, most) if self.trusted.shown else 0.0
         return self.filtered(rows, correction, self.trusted.variance(shown, most))
 
     def filtered(self, rows: Any, correction: Any, noise2: Any) -> Any:
-        """The answers for noise of this variance: a number, or one per row as a column."""
+        """The filtered and corrected rows for noise of this variance: a number, or one per row as a column."""
         points = self.linear(rows, noise2) + noise2 / self.sigma**2 * correction
         most = MOST * np.sqrt(noise2)
         return self.box.hold(np.clip(points, rows - most, rows + most), rows)
 
     def losses(self, inputs: Array, examples: _Examples, rng: Generator) -> Array:
-        """By what share every choice of trusted noise raises the error of rows left out, shape (levels, choices)."""
+        """The relative change of the error of held-out rows for every choice, shape (levels, choices)."""
         spread = float(np.sqrt(np.var(inputs, axis=0).mean()))
         levels = [level * spread for level in LEVELS if level * spread < self.sigma] + [self.sigma]
         left_out = spread_rows(np.unique(examples.places), max(min(LEFT_OUT, ENTRIES // inputs.shape[1]), FEWEST))

@@ -1,7 +1,7 @@
-"""Reduced sets: a batch of expansions over many points, written over few (Burges 1996; Schölkopf et al. 1998, §4.3).
+"""Reduced sets: expansions over many points, approximated over few (Burges 1996; Schölkopf et al. 1998, §4.3).
 
-Vectors Ψₖ = Σᵢ wₖᵢ φ(xᵢ) that share their points are replaced by Ψ̂ₖ = Σⱼ bₖⱼ φ(zⱼ) with m points zⱼ, again shared, so
-that Σₖ ‖Ψₖ − Ψ̂ₖ‖² is small (Schölkopf et al. 1998, eq. 4.2). What the vectors answer then costs m kernel values.
+Vectors Ψₖ = Σᵢ wₖᵢ φ(xᵢ) that share their points are replaced by Ψ̂ₖ = Σⱼ bₖⱼ φ(zⱼ) with m shared points zⱼ, such that
+Σₖ ‖Ψₖ − Ψ̂ₖ‖² is small (Schölkopf et al. 1998, eq. 4.2). Inner products with the vectors then cost m kernel values.
 """
 
 from __future__ import annotations

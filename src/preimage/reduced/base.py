@@ -13,8 +13,8 @@ from preimage.expansion import Expansion
 from preimage.gram import tiles
 from preimage.kernels import Kernel
 
-FLOOR = 1e-10  # a point whose image lies nearer to the span than this (squared, relative to k(z, z)) adds nothing
-LOSS = 1e-4  # squared distances, relative to k(x, x), that round-off may make negative at worst
+FLOOR = 1e-10  # squared distance to the span, relative to k(z, z), below which a point adds nothing
+LOSS = 1e-4  # how negative, relative to k(x, x), round-off may make a squared distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +24,14 @@ class ReducedSet:
     Attributes
     ----------
     expansion : Expansion
-        The vectors over the new points; over fewer than asked for, where those span everything.
+        The vectors over the new points; fewer than ``n_points`` if these already span all.
     errors : array of shape (n_points,)
-        √(Σₖ ‖Ψₖ − Ψ̂ₖ‖² / Σₖ ‖Ψₖ‖²) for the sizes 1, 2, …, n_points of the method; never increasing. Only the largest
-        size is polished, so that the last step may be a large one.
+        √(Σₖ ‖Ψₖ − Ψ̂ₖ‖² / Σₖ ‖Ψₖ‖²) for the sizes 1, 2, …, n_points; never increasing. Only the largest size is
+        polished, so the last error may be much lower.
 
     See Also
     --------
-    reduced_set : What returns it.
+    reduced_set : Returns it.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class ReductionMethod(Protocol):
 
     See Also
     --------
-    Greedy, Selected : The methods of this room.
+    Greedy, Selected : Methods.
 
     Examples
     --------
@@ -71,14 +71,14 @@ class ReductionMethod(Protocol):
     """
 
     def check(self, kernel: Kernel) -> None:
-        """Refuse a kernel that lacks what this method needs, with a sentence."""
+        """Refuse a kernel that lacks what this method needs."""
 
     def reduce(self, expansion: Expansion, n_points: int) -> ReducedSet:
         """The vectors over at most ``n_points`` points."""
 
 
 class Image(NamedTuple):
-    """The image φ(z) of a point, in the terms of the basis."""
+    """The image φ(z) of a point, by its inner products."""
 
     values: np.ndarray  # k(z, xᵢ)
     inside: np.ndarray  # its coordinates ⟨eⱼ, φ(z)⟩ in the basis
@@ -88,7 +88,7 @@ class Image(NamedTuple):
 class Growth:
     """An orthonormal basis e₁, e₂, … of the span of chosen images φ(zⱼ), and the part of the vectors outside it.
 
-    It is a partial Cholesky decomposition whose pivots are chosen by the vectors. With K_ZZ = LLᵀ the basis is
+    This is a partial Cholesky decomposition with pivots chosen for the vectors. With K_ZZ = LLᵀ the basis is
     e = L⁻¹φ(Z), the vectors have the coordinates cₖⱼ = ⟨Ψₖ, eⱼ⟩ in it, their least-squares weights are B = cL⁻¹, and
     the squared error falls by Σₖ cₖⱼ² with point j.
     """
@@ -106,17 +106,17 @@ class Growth:
         self.size = 0
 
     def gains(self) -> np.ndarray:
-        """By how much each point xᵢ would lower the squared error: Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(xᵢ)⟩² / (its ``missing``)."""
+        """The decrease of the squared error by each point xᵢ: Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(xᵢ)⟩² / its ``missing``."""
         new = self.missing > FLOOR * np.abs(self.diagonal)
         return np.divide(np.square(self.left).sum(axis=0), self.missing, out=np.zeros_like(self.missing), where=new)
 
     def image(self, i: int) -> Image:
-        """The image of the expansion's own point i."""
+        """The image of point i of the expansion."""
         values = tiles.cross(self.kernel, self.X[i : i + 1], self.X)[0].astype(float, copy=False)
         return Image(values, self.basis[: self.size, i], float(self.diagonal[i]))
 
     def image_of(self, z: np.ndarray, Z: np.ndarray) -> Image:
-        """The image of any point z (one row), Z being the points taken so far."""
+        """The image of any point z (one row), with Z the points chosen so far."""
         values = tiles.cross(self.kernel, z, self.X)[0].astype(float, copy=False)
         inside = np.zeros(0)
         if self.size:
@@ -125,7 +125,7 @@ class Growth:
         return Image(values, inside, float(self.kernel.diagonal(z)[0]))
 
     def direction(self, image: Image) -> tuple[float, np.ndarray]:
-        """The distance of an image to the span, and ⟨Ψₖ, e⟩ for the direction e in which it lies beyond it."""
+        """The distance of an image to the span, and ⟨Ψₖ, e⟩ with e the direction of its part outside the span."""
         beyond2 = image.own - image.inside @ image.inside
         if beyond2 <= FLOOR * image.own:
             return 0.0, np.zeros(len(self.W))
@@ -133,7 +133,7 @@ class Growth:
         return beyond, (self.W @ image.values - self.c[:, : self.size] @ image.inside) / beyond
 
     def add(self, image: Image) -> bool:
-        """Take an image into the span; False where it lies in it already."""
+        """Add an image to the basis; return False if it lies in the span already."""
         j, (beyond, along) = self.size, self.direction(image)
         if not beyond:
             return False
@@ -150,17 +150,18 @@ class Growth:
     def _refuse_negative(self, norm2: float) -> float:
         if norm2 < 0:
             raise ValueError(
-                f"{self.kernel!r} is indefinite here: it has no distances that a reduced set could keep small."
+                f"{self.kernel!r} is indefinite here, so a reduced set has no distances to minimise: use a positive "
+                "definite kernel."
             )
         return norm2
 
     def weights(self) -> np.ndarray:
-        """B = cL⁻¹, the least-squares weights of the vectors on the points taken, shape (q, size)."""
+        """B = cL⁻¹, the least-squares weights of the vectors over the chosen points, shape (q, size)."""
         factor, c = self.L[: self.size, : self.size], self.c[:, : self.size]
         return scipy.linalg.solve_triangular(factor, c.T, trans="T", lower=True, check_finite=False).T.copy()
 
     def errors(self) -> np.ndarray:
-        """Relative errors for all sizes; where the points ran out, the last one goes on."""
+        """Relative errors for all sizes; the last error is repeated for sizes beyond the chosen points."""
         falls = np.square(self.c[:, : self.size]).sum(axis=0) / self.total
         left = np.sqrt(np.maximum(1 - np.cumsum(falls), 0))
         return np.append(left, np.full(len(self.L) - self.size, left[-1] if self.size else 1.0))

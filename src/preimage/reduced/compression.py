@@ -19,16 +19,15 @@ from preimage.reduced.sets import reduced_set
 def compress(model: Decomposition, n_points: int, *, method: Any = "auto") -> tuple[Expanded, np.ndarray]:
     """A kernel PCA over ``n_points`` points, and the relative error for every size up to that.
 
-    The mean φ̄ and the axes σₖVₖ, σₖ the standard deviation of the codes along them, are reduced together: their summed
-    squared error is the mean squared error of the projections φ̄ + Σₖ βₖVₖ. The axes found are then made orthonormal
-    again, each moved as little as possible, V̂ ← (V̂V̂ᵀ)^(−1/2) V̂ (Löwdin 1950), so that the result is again a
-    kernel PCA.
+    The mean φ̄ and the axes σₖVₖ, with σₖ the standard deviation of the codes, are reduced together: their summed
+    squared error is the mean squared error of the projections φ̄ + Σₖ βₖVₖ. The new axes are then made orthonormal with
+    the least change, V̂ ← (V̂V̂ᵀ)^(−1/2) V̂ (Löwdin 1950), so that the result is again a kernel PCA.
     """
     if not isinstance(model, Expanded):
-        raise TypeError("a model on random features has no points to compress: its cost is that of its features.")
+        raise TypeError("a model on random features has no points to compress: use fewer features instead.")
     if is_number(n_points) and n_points < model.n_components:
         raise ValueError(
-            f"n_points={n_points} is less than the {model.n_components} components, which need as many points at least."
+            f"n_points={n_points} is too small for {model.n_components} components: use at least {model.n_components}."
         )
     deviations = model.input_codes.std(axis=0)
     found = reduced_set(_mean_and_axes(model, deviations), n_points, method=method)
@@ -61,5 +60,5 @@ def _rebuilt(model: Expanded, found: ReducedSet, deviations: np.ndarray) -> Expa
 def _inverse_square_root(matrix: np.ndarray) -> np.ndarray:
     values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
     if values[0] <= len(values) * np.finfo(float).eps * values[-1]:
-        raise ValueError("so few points cannot represent all components: compress to more points.")
+        raise ValueError("the reduced set has too few points for all components: increase n_points.")
     return (vectors / np.sqrt(values)) @ vectors.T

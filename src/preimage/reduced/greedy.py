@@ -1,4 +1,4 @@
-"""Reduced sets by optimisation: each new point a pre-image of what is left, then all of them polished together."""
+"""Reduced sets by optimisation: each new point is a pre-image of the residual, then all are polished together."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from preimage.scaling import grid, on_grid
 
 @dataclass(frozen=True)
 class Greedy:
-    """One point after the other where the residual is largest, then L-BFGS on all points and weights together.
+    """Points added one by one where they lower the error most, then L-BFGS on all points and weights together.
 
-    A new point is a pre-image of the residual, free of sign and scale: it maximises Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(z)⟩² / ρ²(z), where
-    ρ² is the squared distance of φ(z) to the span of the points before it. By so much it lowers the error once all
-    weights are refitted. The search starts at the best point of the expansion. At the end the weights are eliminated
-    from Σₖ ‖Ψₖ − Σⱼ bₖⱼφ(zⱼ)‖² (Schölkopf et al. 1998, eq. 4.2), and the rest is minimised over all points together.
+    A new point is a pre-image of the residual up to sign and scale: it maximises Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(z)⟩² / ρ²(z), where ρ²
+    is the squared distance of φ(z) to the span of the earlier points. This is the decrease of the squared error with
+    all weights refitted. The search starts at the best point of the expansion. At the end the weights are eliminated
+    from Σₖ ‖Ψₖ − Σⱼ bₖⱼφ(zⱼ)‖² (Schölkopf et al. 1998, eq. 4.2), which is then minimised over all points together.
 
     Parameters
     ----------
     steps : int
         Descent steps for a new point; 0 takes the best point of the expansion.
     polish : int
-        L-BFGS iterations on all points together at the end; 0 leaves the greedy set.
+        L-BFGS iterations on all points together at the end; 0 keeps the greedy set.
     tol : float
-        Polishing stops where an iteration lowers the squared relative error by less than this fraction of it.
+        Polishing stops when an iteration lowers the squared relative error by less than this fraction of it.
 
     See Also
     --------
@@ -63,11 +63,11 @@ class Greedy:
             raise ValueError("Greedy needs steps ≥ 0, polish ≥ 0 and tol > 0.")
 
     def check(self, kernel: Kernel) -> None:
-        """A gradient is needed, and distances."""
+        """Refuse a kernel without a gradient, or one that is not positive definite."""
         refuse_precomputed(kernel, "Greedy")
-        require(kernel, "Greedy", "gradient", serve="Selected() serves any kernel.")
+        require(kernel, "Greedy", "gradient", serve="Selected() takes any kernel.")
         if not kernel.positive_definite:
-            raise ValueError(f"Greedy makes distances small, and {kernel!r} is indefinite and has none.")
+            raise ValueError(f"Greedy needs a positive definite kernel, which {kernel!r} is not: use Selected().")
 
     def reduce(self, expansion: Expansion, n_points: int) -> ReducedSet:
         """Optimised points and their weights."""
@@ -99,7 +99,7 @@ class Greedy:
         return Z[: growth.size], growth
 
     def _polished(self, expansion: Expansion, Z: Array, weights: Array, error: float) -> tuple[Array, Array, float]:
-        """The set after L-BFGS, if that made it better."""
+        """Points, weights and error after L-BFGS, or as they were if it did not lower the error."""
         misfit, (m, d) = Misfit(expansion), Z.shape
         done = scipy.optimize.minimize(
             lambda flat: _flattened(misfit(flat.reshape(m, d))),
@@ -110,14 +110,14 @@ class Greedy:
             callback=_Stop(self.tol),
         )
         moved = done.x.reshape(m, d)
-        moved = on_grid(moved, grid(moved))  # so that files hold them in half the bytes; the weights are fitted to them
+        moved = on_grid(moved, grid(moved))  # halves their bytes in model files; the weights are fitted to these points
         fitted = misfit.weights(moved)
         reached = misfit.error(moved, fitted)
         return (moved, fitted, reached) if reached < error else (Z, weights, error)
 
 
 class _Stop:
-    """End L-BFGS where the value falls by less than a fraction of itself, twice in a row as one step may be poor."""
+    """Stop L-BFGS when the value falls by less than a fraction of itself twice in a row: one step may be poor."""
 
     def __init__(self, tol: float) -> None:
         self.tol, self.last, self.weak = tol, np.inf, 0
@@ -135,10 +135,10 @@ def _flattened(found: tuple[float, np.ndarray]) -> tuple[float, np.ndarray]:
 
 
 class _Gain:
-    """Minus the fall of the squared error if z were taken, −Σₖ ⟨Rₖ, φ(z)⟩² / ρ²(z), for a batch of points z.
+    """Minus the decrease of the squared error if z is added, −Σₖ ⟨Rₖ, φ(z)⟩² / ρ²(z), for a batch of points z.
 
-    Rₖ = Ψₖ − Σⱼ bₖⱼφ(zⱼ) is what is left of the vectors, and ρ²(z) = k(z, z) − k_Z(z)ᵀK_ZZ⁻¹k_Z(z) the squared distance
-    of φ(z) to the span of the points taken.
+    Rₖ = Ψₖ − Σⱼ bₖⱼφ(zⱼ) are the residuals of the vectors, and ρ²(z) = k(z, z) − k_Z(z)ᵀK_ZZ⁻¹k_Z(z) is the squared
+    distance of φ(z) to the span of the chosen points.
     """
 
     def __init__(self, growth: Growth, Z: np.ndarray, length: float, scale: np.ndarray) -> None:
@@ -153,7 +153,7 @@ class _Gain:
         inside = scipy.linalg.cho_solve((self.factor, True), known.T, check_finite=False).T
         own = self.kernel.diagonal(Z)
         beyond2 = own - np.einsum("ij,ij->i", known, inside)
-        beyond2 = np.where(beyond2 > FLOOR * own, beyond2, np.nan)  # a step into the span is refused
+        beyond2 = np.where(beyond2 > FLOOR * own, beyond2, np.nan)  # rejects a step into the span
         products = values @ self.weights.T
         gain = np.square(products).sum(axis=1) / beyond2
         pulls = products @ self.weights

@@ -1,4 +1,4 @@
-"""Kernel machines of scikit-learn as predictors of our own, which can be compressed.
+"""Kernel machines of scikit-learn as predictors that can be compressed.
 
 >>> from sklearn.datasets import load_iris
 >>> from sklearn.svm import SVC
@@ -97,7 +97,7 @@ class Regressor(Machine):
     flat: bool = True
 
     def predict(self, X: RowsLike) -> np.ndarray:
-        """The values, one column per target; flat where the model was fitted on a flat y."""
+        """The values, one column per target; one-dimensional if the model was fitted on a one-dimensional y."""
         values = self.values(X)
         return values[:, 0] if self.flat else values
 
@@ -162,35 +162,35 @@ class Classifier(Machine):
     break_ties: bool = False
 
     def decision_function(self, X: RowsLike) -> np.ndarray:
-        """As scikit-learn's: flat for two classes, else one column per class ("ovr") or pair of classes ("ovo")."""
+        """As in scikit-learn: flat for two classes, else one column per class ("ovr") or pair of classes ("ovo")."""
         values = self.values(X)
         if len(self.classes) == 2:
             return values[:, 0]
         return self._votes(values, blurred=True) if self.shape == "ovr" else values
 
     def predict(self, X: RowsLike) -> np.ndarray:
-        """The class that wins most of its pairs, the first of those that win equally many."""
+        """The class that wins most of its pairs; of several, the first."""
         if len(self.classes) == 2:
             return self.classes[(self.values(X)[:, 0] > 0).astype(int)]
         blurred = self.break_ties and self.shape == "ovr"
         return self.classes[np.argmax(self._votes(self.values(X), blurred), axis=1)]
 
     def _votes(self, values: np.ndarray, blurred: bool) -> np.ndarray:
-        """How many pairs each class wins; blurred, plus its summed margins squeezed into (−1/3, 1/3) to break ties."""
+        """The pairs that each class wins; if blurred, plus its summed margins scaled to (−1/3, 1/3) to break ties."""
         rows, classes = len(values), len(self.classes)
         first, second = np.array(list(combinations(range(classes), 2))).T
         winners = np.where(values > 0, first, second) + classes * np.arange(rows)[:, None]
         votes = np.bincount(winners.ravel(), minlength=rows * classes).reshape(rows, classes)
         if not blurred:
             return votes
-        margins = values @ (np.eye(classes)[first] - np.eye(classes)[second])  # of each pair: +1, −1, else 0
+        margins = values @ (np.eye(classes)[first] - np.eye(classes)[second])  # +1 and −1 for the classes of a pair
         return votes + margins / (3 * (np.abs(margins) + 1))
 
 
 def from_sklearn(model: Any) -> Machine:
     """A fitted SVC, SVR, OneClassSVM, KernelRidge or GaussianProcessRegressor as a machine that can be compressed.
 
-    It predicts what the model predicts, and has its ``predict`` and, where there is one, its ``decision_function``.
+    It has the model's ``predict`` and, if there is one, ``decision_function``, with the same results.
 
     Parameters
     ----------

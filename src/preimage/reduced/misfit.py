@@ -9,13 +9,13 @@ from preimage.expansion import Expansion
 from preimage.gram import tiles
 from preimage.kernels import knows
 
-RIDGE = 1e-10  # relative to the mean of k(z, z): keeps the weights finite where points meet
+RIDGE = 1e-10  # relative to the mean of k(z, z): keeps the weights finite if points coincide
 
 
 class Misfit:
     """E(Z) = min over B of Σₖ ‖Ψₖ − Σⱼ bₖⱼφ(zⱼ)‖² + δ‖B‖², divided by Σₖ ‖Ψₖ‖² (variable projection).
 
-    With C = W K_XZ the minimum is at B = C(K_ZZ + δI)⁻¹, where E = 1 − tr(BCᵀ)/Σ‖Ψₖ‖², and because B is optimal there,
+    With C = W K_XZ the minimum is at B = C(K_ZZ + δI)⁻¹, where E = 1 − tr(BCᵀ)/Σ‖Ψₖ‖², and because B is optimal,
     ∂E/∂zⱼ = 2 [Σₗ (BᵀB)ⱼₗ ∇k(zⱼ, zₗ) − Σᵢ (BᵀW)ⱼᵢ ∇k(zⱼ, xᵢ)] / Σ‖Ψₖ‖².
     """
 

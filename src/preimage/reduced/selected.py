@@ -16,8 +16,8 @@ class Selected:
     """Points of the expansion by pivoted Cholesky, weights by least squares; for any positive semidefinite kernel.
 
     The pivot is the point that lowers the error of the vectors most, Σₖ ⟨Ψₖ − Ψ̂ₖ, φ(x)⟩² / ‖φ(x) − its projection‖²
-    (orthogonal least squares, Chen, Billings & Luo 1989), and not the one that is farthest from the span. It needs n
-    kernel values per point and, once, n² of them.
+    (orthogonal least squares, Chen, Billings & Luo 1989), not the one farthest from the span. It takes n² kernel values
+    once, and n per point.
 
     See Also
     --------
@@ -37,7 +37,7 @@ class Selected:
     """
 
     def check(self, kernel: Kernel) -> None:
-        """Any kernel works; one that turns out to be indefinite is refused then."""
+        """Accept any kernel; ``reduce`` refuses one that turns out to be indefinite."""
 
     def reduce(self, expansion: Expansion, n_points: int) -> ReducedSet:
         """Points of the expansion and their weights."""

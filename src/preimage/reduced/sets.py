@@ -1,4 +1,4 @@
-"""``reduced_set``: choice of the method, and checks before any work."""
+"""The function ``reduced_set``: it chooses the method and checks its arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = {"greedy": Greedy, "selection": Selected}
 
 
 def as_reduction_method(method: Any) -> ReductionMethod:
-    """A method from what users type: an object with ``reduce``, or a name."""
+    """The method for a parameter: an object with ``reduce``, or a name."""
     if isinstance(method, str):
         if method not in NAMES:
             raise ValueError(f"unknown reduced-set method {method!r}; the names are auto, {', '.join(NAMES)}.")
@@ -28,7 +28,7 @@ def as_reduction_method(method: Any) -> ReductionMethod:
 
 
 def choose_reduction_method(kernel: Kernel) -> ReductionMethod:
-    """``Greedy`` where the kernel has a gradient and is positive definite, else ``Selected``."""
+    """``Greedy`` if the kernel has a gradient and is positive definite, else ``Selected``."""
     return Greedy() if knows(kernel, "gradient") and kernel.positive_definite else Selected()
 
 
@@ -38,8 +38,7 @@ def reduced_set(expansion: Expansion, n_points: int, *, method: Any = "auto") ->
     Parameters
     ----------
     expansion : Expansion
-        A batch of vectors that share points. The sum of their squared errors is made small, so a vector counts by its
-        norm.
+        A batch of vectors that share points. Their summed squared error is minimised, so long vectors count more.
     n_points : int
         At most the number of points of the expansion; with as many, the expansion itself is returned.
     method : "auto", name or method object
@@ -79,7 +78,7 @@ def reduced_set(expansion: Expansion, n_points: int, *, method: Any = "auto") ->
     if not 1 <= n_points <= size:
         raise ValueError(f"n_points must lie between 1 and the {size} points of the expansion, not {n_points}.")
     if not np.isfinite(expansion.weights).all():
-        raise ValueError("the expansion has weights that are infinite or not numbers.")
+        raise ValueError("the expansion has infinite or NaN weights: they must be finite.")
     if n_points == size:
         return ReducedSet(expansion, np.append(Selected().reduce(expansion, size).errors[:-1], 0.0))
     return chosen.reduce(expansion, int(n_points))

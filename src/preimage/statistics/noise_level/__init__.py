@@ -4,10 +4,10 @@ Four estimates, for different kinds of data:
 
 * :func:`from_spectrum` looks for directions without signal: σ² is the floor of the covariance's spectrum. It needs no
   geometry, but more rows than signal directions.
-* :func:`from_frequencies` bounds it by the law of single columns, which Gaussian noise makes smooth.
-* :func:`from_differences` looks for places without signal: images and sampled signals are flat somewhere, and there
-  differences of neighbours are pure noise.
-* :func:`from_flat_patches` does so for the patches of a single image or signal, the flattest of which it finds.
+* :func:`from_frequencies` bounds σ by the distribution of single columns, which Gaussian noise makes smooth.
+* :func:`from_differences` looks for places without signal: images and sampled signals are flat somewhere, and
+  differences of neighbours there are pure noise.
+* :func:`from_flat_patches` does the same with the flattest patches of a single image or signal.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ __all__ = [
 
 
 def noise_level(X: RowsLike, shape: tuple[int, ...] | None = None, *, random_state: int = 0) -> NoiseLevel:
-    """The noise level of the rows of X; a :class:`NoiseLevelWarning` says if the estimate is doubtful.
+    """The noise level of the rows of X, with a :class:`NoiseLevelWarning` if the estimate is doubtful.
 
     Parameters
     ----------
     X : array of shape (rows, d)
         Data with white noise of the same σ in every entry.
     shape : tuple, optional
-        What a row is, if it is more than a list of numbers: (height, width) of an image, (length,) of a signal. Then
-        :func:`from_differences` is asked besides :func:`from_spectrum`, else :func:`from_frequencies` is. Signal can
-        only raise an estimate, so the lower one is used.
+        The shape of a row that is an image (height, width) or a signal (length,). The estimate is then the lower of
+        :func:`from_spectrum` and :func:`from_differences`, else that of :func:`from_spectrum` and
+        :func:`from_frequencies`: signal can only raise an estimate.
     random_state : int
         Seed of the simulations and samples.
 
@@ -70,7 +70,7 @@ def noise_level(X: RowsLike, shape: tuple[int, ...] | None = None, *, random_sta
         found = most
     if found.doubt:
         warn(
-            f"the noise level {found.sigma:.3g} is doubtful, and may be as low as {found.low:.3g}: {found.doubt}.",
+            f"the noise level {found.sigma:.3g} is doubtful and may be as low as {found.low:.3g}: {found.doubt}.",
             NoiseLevelWarning,
         )
     return found

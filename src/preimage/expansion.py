@@ -165,7 +165,7 @@ class Weighted(Batch):
         m = max(len(self), len(other))
         if not {len(self), len(other)} <= {1, m}:
             raise ValueError(
-                f"batches of {len(self)} and {len(other)} vectors cannot be added: use equal lengths, or a single vector."
+                f"batches of {len(self)} and {len(other)} vectors cannot be added: use equal lengths, or one vector."
             )
         if self.points is other.points:
             return Expansion(self.kernel, self.points, self.weights + other.weights)

@@ -106,7 +106,7 @@ def test_a_table_that_cannot_tell_its_noise_is_warned_of_and_loses_rather_too_li
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             denoiser = Denoiser(random_state=0).fit(noisy)
-        assert any("directions hold signal" in str(warning.message) for warning in caught)
+        assert any("directions have signal" in str(warning.message) for warning in caught)
         assert 0.5 * sigma < np.mean(denoiser.noise_.sigmas) < 2.5 * sigma
         assert mse(denoiser.transform(noisy), clean) < most * mse(noisy, clean)
 

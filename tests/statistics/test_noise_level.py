@@ -85,7 +85,7 @@ def decaying(n=500, d=60):
         (np.random.default_rng(0).standard_normal((100, 3)), "too few"),
         (np.random.default_rng(0).standard_normal((5, 30)), "too few"),
         (decaying(), "at most this"),
-        (np.random.default_rng(0).standard_normal((300, 40)), "all variance is taken"),
+        (np.random.default_rng(0).standard_normal((300, 40)), "all variance counts as noise"),
         (np.ones((30, 10)), "no variance"),
     ],
 )
@@ -185,7 +185,7 @@ def test_rows_whose_law_leaves_no_room_for_the_floor_are_doubted_and_bounded():
     X = load_digits().X
     columns = np.random.default_rng(0).choice(np.flatnonzero(X.std(axis=0) > 0.2), 16, replace=False)
     noisy = X[:, columns] + 0.1 * np.random.default_rng(1).standard_normal((len(X), 16))
-    with pytest.warns(NoiseLevelWarning, match="leave no room"):
+    with pytest.warns(NoiseLevelWarning, match="exclude more Gaussian noise"):
         found = noise_level(noisy)
     assert found.method == "frequencies"
     assert 0.1 < found.sigma < 0.14 < from_spectrum(noisy).low

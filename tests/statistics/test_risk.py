@@ -76,5 +76,5 @@ def test_wrong_settings_are_refused():
         Sure(0.0)
     with pytest.raises(ValueError, match="between 0 and 1"):
         Masked(1.0)
-    with pytest.raises(ValueError, match="rows of a matrix"):
+    with pytest.raises(ValueError, match="needs a matrix of real numbers"):
         sure(np.tanh, np.zeros(3), 0.1)

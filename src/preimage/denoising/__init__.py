@@ -1,6 +1,6 @@
-"""Denoising by stages of kernel features with a learned inverse map, and, of one picture alone, by similar patches."""
+"""Denoising by stages of kernel features with a learned inverse map, and of single images by similar patches."""
 
-# ruff: noqa: F401 (the parts of Denoiser, for other rooms; users type the names of __all__)
+# ruff: noqa: F401 (parts of Denoiser for other modules; the public names are those of __all__)
 
 from preimage.denoising.alone import denoised_alone
 from preimage.denoising.interference import without_baseline, without_mains

@@ -1,4 +1,4 @@
-"""One picture or stack alone: which noise it has, and which way of denoising fits that."""
+"""A single image or stack: the noise it has, and the method that suits it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from preimage.denoising.saturation import Limits
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, RandomImpulses, SpeckleNoise
 
-SHORTEST_SIDE = 16  # of an image from which its noise can be estimated
-FEW = 0.1  # impulses up to this share may be texture
-FAR_MORE = 1.5  # a σ given, or not ruled out, is warned of if it exceeds the estimated one by this factor
-SHARED = 1.5  # differences farther apart beside those of neighbours, from which their noise is correlated
-VISIBLE = 0.025  # noise, or differences of neighbours, beside the range, up to which these may be texture
-FLAT = 1.1  # differences of neighbours in σ, above which there is texture
-STILL_THERE = 0.8  # noise that a JPEG file shows beside that before, from which it tells how it grows
-NO_NOISE = 1e-12  # variance of the noise beside the square of the spread, up to which there is none
+SHORTEST_SIDE = 16  # the least side of an image whose noise can be estimated
+FEW = 0.1  # share of impulses up to which they may be texture
+FAR_MORE = 1.5  # warn if a given or possible σ exceeds the estimated one by this factor
+SHARED = 1.5  # ratio of far to near differences above which the noise of neighbours is correlated
+VISIBLE = 0.025  # noise, or differences of neighbours, relative to the range, up to which they may be texture
+FLAT = 1.1  # differences of neighbours, in σ, above which there is texture
+STILL_THERE = 0.8  # share of the noise that must survive JPEG to show how it grows with brightness
+NO_NOISE = 1e-12  # variance relative to the squared spread, up to which there is no noise
 
 
 def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
-    """The estimate of an image or stack (grid…, channels) from itself.
+    """The denoised image or stack (grid…, channels), from itself alone.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np
         The noise; None to estimate it.
     effort : one of ``EFFORTS``
     """
-    if np.all(image == image[..., :1]):  # grey, also where it is stored as colour
+    if np.all(image == image[..., :1]):  # grey, perhaps stored as colour
         found = _one_kind(image[..., :1], law, effort, rng)
         return replace(found, image=np.repeat(found.image, image.shape[-1], axis=-1))
     return _one_kind(image, law, effort, rng)
@@ -52,7 +52,7 @@ def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.rand
 
 
 def _are_texture(impulses: Impulses, image: np.ndarray) -> bool:
-    """Whether impulses of any value are so few that they may be texture, where no part of the image is flat."""
+    """Whether random impulses are so few that they may be texture, in an image without flat parts."""
     if not isinstance(impulses.law, RandomImpulses) or impulses.law.p > FEW:
         return False
     rest = filled(image, impulses.missing)
@@ -78,22 +78,22 @@ def _without_impulses(image: np.ndarray, law: NoiseLaw | None, effort: str, rng:
 
 
 def estimated_noise(image: np.ndarray) -> NoiseCurve:
-    """The law of the noise as the image shows it; the frames of a stack are put below each other."""
+    """The noise curve estimated from an image; the frames of a stack are put below each other."""
     stored, image = before_jpeg(image), image.reshape(-1, *image.shape[-2:])
     if min(image.shape[:-1]) < SHORTEST_SIDE:
         size = " × ".join(map(str, image.shape[:-1]))
-        warn(f"the noise of an image of {size} points cannot be estimated: give noise=σ.", NoiseLevelWarning)
+        warn(f"an image of {size} points is too small to estimate its noise: give noise=σ.", NoiseLevelWarning)
         return NoiseCurve(0.0, 0.0)
     curve = replace(measured_noise(image, Limits.of(image[None])), doubt=DOUBT)
     if stored is None:
         _warn_of_texture(curve, float(np.ptp(image)))
-    if stored is None and not curve.limits:  # much of a drawing or text lies on a limit, and its strokes look the same
+    if stored is None and not curve.limits:  # strokes of drawings and text, which lie on a limit, look correlated
         _warn_of_shared(image.mean(axis=-1), float(np.sqrt(curve.before(float(image.mean())))))
     return _before_storing(curve, stored, image) if stored else curve
 
 
 def _before_storing(curve: NoiseCurve, stored: BeforeJpeg, image: np.ndarray) -> NoiseCurve:
-    """The law before some of the noise was lost: one that grows if most of the noise is still there to show it."""
+    """The noise curve before JPEG compression removed some of the noise; it grows only if most of the noise is left."""
     white = stored.sigma / float(np.linalg.norm(LUMINANCE[0])) if image.shape[-1] == 3 else stored.sigma
     if curve.slope == curve.bend == 0:
         return replace(curve, floor=max(curve.floor, white**2))
@@ -104,28 +104,29 @@ def _before_storing(curve: NoiseCurve, stored: BeforeJpeg, image: np.ndarray) ->
 
 
 def _warn_of_texture(curve: NoiseCurve, extent: float) -> None:
-    """Warn where no part of an image is flat, and its noise may be much more than is removed."""
+    """Warn if no part of an image is flat, so that its noise may far exceed what is removed."""
     least, most = np.sqrt(curve.floor), np.sqrt(curve.most)
     if _is_hidden(curve, extent):
-        taken = f"only {least:.2g} is removed" if least > 0 else "the image is left as it is"
+        taken = f"only {least:.2g} is removed" if least > 0 else "the image is left unchanged"
         warn(
             f"no part of the image is flat, and texture hides how much noise there is: at most {most:.2g}. To be safe, "
-            f"{taken}; noise= tells the level.",
+            f"{taken}; give the level with noise=.",
             NoiseLevelWarning,
         )
 
 
 def _is_hidden(curve: NoiseCurve, extent: float) -> bool:
-    """Whether texture hides how much noise there is in an image whose values differ by ``extent`` at most."""
+    """Whether texture hides how much noise there is in an image whose values have the range ``extent``."""
     return bool(np.sqrt(curve.most) > max(FAR_MORE * np.sqrt(curve.floor), VISIBLE * extent))
 
 
 def _warn_of_shared(grey: np.ndarray, sigma: float) -> None:
-    """Warn where differences of neighbours show noise of σ, and those of points farther apart much more."""
+    """Warn if differences of neighbours show noise of σ, but those of points farther apart much more."""
     near, far = at_lags(grey, (1, 3))
     if far > SHARED * near and VISIBLE * float(np.ptp(grey)) < near < FLAT * sigma:
         warn(
-            f"the noise of neighbours is correlated, and only a part of it is removed; noise={far:.2g} takes more.",
+            f"the noise of neighbouring points is correlated, and only part of it is removed; noise={far:.2g} removes "
+            "more.",
             NoiseLevelWarning,
         )
 
@@ -144,7 +145,7 @@ def _given(image: np.ndarray, law: NoiseLaw) -> NoiseCurve:
     if isinstance(law, SpeckleNoise):
         return NoiseCurve(0.0, law.b, Limits(*law.clip) if law.clip else above, law.c)
     raise ValueError(
-        f"of one image alone only Gaussian, Poisson and speckle noise can be removed, not {law!r}: use Denoiser with "
+        f"only Gaussian, Poisson and speckle noise can be removed from a single image, not {law!r}: use Denoiser with "
         "clean examples (examples='clean')."
     )
 

@@ -1,8 +1,8 @@
-"""Colour pictures that went through a JPEG file, where colours are stored more coarsely than the luminance.
+"""Colour images from JPEG files, which store colours at a lower resolution than the luminance.
 
-Most files have colours at half the resolution (4:2:0): neighbours share their noise, and it is much smaller than that
-of the luminance. Luminance and colours are answered one after the other, each with its own level, the colours at the
-resolution that they have.
+Most files have colours at half the resolution (4:2:0): neighbours share their noise, which is much smaller than that of
+the luminance. Luminance and colours are denoised one after the other, each with its own level, the colours at their own
+resolution.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from preimage.denoising.pictures import Answered, Plan, combined
 from preimage.denoising.pieces import middle
 from preimage.denoising.saturation import Limits
 
-SHARED = 1.7  # ratio of differences at lags 4 and 1 from which neighbours share their noise
-COARSER = 0.8  # ratio of the noise of colours and luminance, 0.94 for white noise, up to which colours are coarser
-MOST_SHARED = 1.4  # by how much shared noise may exceed what next neighbours show of it; more is texture
-LEAST = 1e-3  # of the range of a channel is the least σ
-ENOUGH = 1024  # points along a side of the middle of an image that tells how it was stored
-SHORTEST = 32  # points along a side, below which nothing can be said about that
+SHARED = 1.7  # ratio of differences at lags 4 and 1 above which neighbours share their noise
+COARSER = 0.8  # noise of colours relative to the luminance (0.94 for white noise) below which colours are coarser
+MOST_SHARED = 1.4  # most ratio of shared noise to the differences of next neighbours; more is texture
+LEAST = 1e-3  # the least σ, relative to the range of a channel
+ENOUGH = 1024  # side of the middle part of an image that is examined
+SHORTEST = 32  # the least side of an image that can be examined
 
 
 @dataclass(frozen=True, eq=False)
 class CoarseColours:
-    """A noisy image of shape (height, width, 3) with colours of their own noise.
+    """A noisy image of shape (height, width, 3) whose colours have another noise level than its luminance.
 
     Parameters
     ----------
     image : array
     step : int
-        Points along a side that share their colour.
+        Side of the squares of points that share a colour.
     sigma : float
-        The level of the luminance.
+        The noise level of the luminance.
     white : bool
-        Whether that is the level of white noise before the image was stored, which tells those of the colours.
+        Whether that is the level of white noise before the image was stored, from which those of the colours follow.
     """
 
     image: np.ndarray
@@ -50,10 +50,10 @@ class CoarseColours:
 
     @classmethod
     def recognised(cls, image: np.ndarray, sigma: float | None = None) -> CoarseColours | None:
-        """The image, if the noise of its colours is shared by neighbours or much less than that of the luminance.
+        """The image, if neighbours share the noise of its colours, or that is much less than that of the luminance.
 
-        ``sigma`` is the level of the luminance before the image was stored as JPEG, if it was; where colours have the
-        same resolution, there is no more to be said then.
+        ``sigma`` is the level of the luminance before the image was stored as JPEG, if it was; then None is returned
+        for colours of full resolution.
         """
         if image.ndim != 3 or image.shape[-1] != 3 or min(image.shape[:2]) < SHORTEST:
             return None
@@ -64,12 +64,12 @@ class CoarseColours:
         level = _level(image @ LUMINANCE[0]) if sigma is None else sigma
         if all(colour[1] > SHARED * colour[0] for colour in colours):
             return cls(image, 2, level, sigma is not None)
-        seen = min(level, max(luminance))  # texture of the luminance is not taken for its noise
+        seen = min(level, max(luminance))  # texture of the luminance is not noise
         return cls(image, 1, level) if sigma is None and np.max(colours) < COARSER * seen else None
 
     def answered(self, effort: str, rng: np.random.Generator) -> Answered:
-        """The estimate by patches; its risk counts what luminance and colours add to the error of red, green and blue,
-        but not what colours at a lower resolution have lost.
+        """The estimate by patches. Its risk is that of red, green and blue, without the loss from the lower resolution
+        of the colours.
         """
         luminance, back = self._channels[..., :1], np.linalg.inv(LUMINANCE)
         _, *shares = np.square(back).mean(axis=0)
@@ -86,7 +86,7 @@ class CoarseColours:
         return Answered(channels @ back.T, clean.risk + found.risk, candidates)
 
     def _colour_level(self, coarse: np.ndarray, channel: int) -> float:
-        """The level of a colour: as it is for white noise of this luminance, or as it is seen."""
+        """The noise level of a colour: as white noise of this luminance implies, or else as measured."""
         if not self.white:
             return _level(coarse)
         lengths = np.linalg.norm(LUMINANCE, axis=1)
@@ -106,22 +106,22 @@ class CoarseColours:
 
 
 def _level(channel: np.ndarray) -> float:
-    """σ of noise that neighbours may share: what differences of next neighbours miss of it is seen at larger lags."""
+    """σ of noise that neighbours may share: larger lags show what differences of next neighbours miss."""
     near, far = at_lags(channel)
     shared = min(max(far / near, 1.0), MOST_SHARED) if near > 0 else 1.0
-    ends = Limits(float(channel.min()), float(channel.max()))  # values near them were cut off before they were stored
+    ends = Limits(float(channel.min()), float(channel.max()))  # values were clipped near them before storage
     return shared * float(np.sqrt(measured_noise(channel[..., None], ends).before(0.0)))
 
 
 def _coarser(channels: np.ndarray, step: int) -> np.ndarray:
-    """Means of step × step points; the last row and column are repeated where they do not fit."""
+    """Means of step × step points; the last row and column are repeated to fill the last squares."""
     height, width, n = channels.shape
     whole = np.pad(channels, ((0, -height % step), (0, -width % step), (0, 0)), mode="edge")
     return whole.reshape(-(-height // step), step, -(-width // step), step, n).mean(axis=(1, 3))
 
 
 def _finer(channels: np.ndarray, step: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Linear interpolation between the middles of step × step points."""
+    """Linear interpolation between the centres of squares of step × step points."""
     if step == 1:
         return channels
     return zoom(channels, (step, step, 1), order=1, mode="nearest", grid_mode=True)[: shape[0], : shape[1]]

@@ -1,9 +1,9 @@
-"""A picture at a quarter of its resolution, which tells the lowest frequencies of an answer.
+"""The lowest frequencies of an estimate, from the image at a quarter of its resolution.
 
-Groups of patches remove noise of the width of a patch and less. What is wider stays in the answer, as blotches in even
-surfaces. At a quarter of the resolution it is as narrow as a patch, and has a quarter of the level. The coarse picture
-is that of the lowest cosine coefficients; of its answer only those go into the fine one that are far from its own
-finest, where it errs most (Facciolo, Pierazzo & Morel 2017).
+Groups of patches remove noise up to the width of a patch. Wider noise stays in the estimate, as blotches in even
+surfaces. At a quarter of the resolution it is as narrow as a patch, and has a quarter of the level. The lowest cosine
+coefficients form the coarse image; the lower part of the frequencies of its estimate replaces those of the fine one,
+because it errs most at its own highest frequencies (Facciolo, Pierazzo & Morel 2017).
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from scipy.fft import dctn, idctn
 from preimage.denoising.groups import Steps
 
 QUARTER = 4
-KEPT = 0.6  # share of the frequencies of the coarse picture that go into the answer
-SHORTEST = 64  # points along a side, below which there is nothing to be seen at a quarter of the resolution
+KEPT = 0.6  # share of the coarse image's frequencies, along each axis, that replace those of the estimate
+SHORTEST = 64  # the least side of an image that is worth a quarter of its resolution
 
 
 def fits(grid: tuple[int, ...]) -> bool:
-    """Whether a picture, or the frames of a stack, are large enough."""
+    """Whether an image, or the frames of a stack, are large enough."""
     return len(grid) >= 2 and min(grid[-2:]) >= SHORTEST
 
 
 def with_coarse_answer(
     answer: np.ndarray, noisy: np.ndarray, variances: np.ndarray, steps: Callable[[tuple[int, ...]], Steps]
 ) -> np.ndarray:
-    """The answer with the lowest frequencies of what steps make of the coarse picture.
+    """The estimate with its lowest frequencies taken from the estimate of the coarse image.
 
     Parameters
     ----------
     answer, noisy : arrays of shape (grid…, height, width, channels)
     variances : array
-        The variances of the noise: of the shape of ``noisy``, or one per channel where they are the same everywhere.
+        The variances of the noise: of the shape of ``noisy``, or one per channel if they are the same everywhere.
     steps : callable
-        From the shape of the grid of a picture to the steps that answer it.
+        From the grid of an image to the steps that denoise it.
     """
     small = _coarse(noisy)
     coarse = variances if variances.ndim == 1 else np.maximum(_coarse(variances), variances.min())
@@ -49,7 +49,7 @@ def with_coarse_answer(
 
 
 def _coarse(image: np.ndarray) -> np.ndarray:
-    """A quarter of the points along both sides, with the mean of the picture."""
+    """The image with a quarter of the points along both sides, and the same mean."""
     height, width = (-(-n // QUARTER) for n in image.shape[-3:-1])
     return _picture(_frequencies(image)[..., :height, :width, :] / QUARTER)
 

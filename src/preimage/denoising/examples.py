@@ -1,8 +1,8 @@
 """Examples: the images that a stage learns from, and what is known of their truth.
 
-Both kinds hold a block of images that run through the stages, ``images``, and answer the two questions of a fit: the
-moments of features with the truth, and the error of estimates. With noisy examples the block is twice as long:
-the images y, then the same images moved, y + hb, from whose difference derivatives are taken.
+Both kinds hold a block of images that run through the stages, ``images``, and give what a fit needs: the moments of
+features with the truth, and the error of estimates. With noisy examples the block is twice as long: the images y, then
+the same images moved, y + hb, whose differences give derivatives.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class Examples(Protocol):
 
     @property
     def images(self) -> Images:
-        """What runs through the stages."""
+        """The images that run through the stages."""
 
     @property
     def n(self) -> int:
         """How many images there are."""
 
     def moment(self, features: Features, phi: np.ndarray, read: Reader, view: View, places: np.ndarray) -> np.ndarray:
-        """Σ φ xᵀ over places, or an unbiased estimate of it; ``phi`` are the features there."""
+        """Σ φ xᵀ over places, or an unbiased estimate of it, with the features ``phi`` there."""
 
     def risk(self, estimates: Images) -> float:
         """The mean squared error, or an estimate of it."""
@@ -39,18 +39,18 @@ class Examples(Protocol):
         """Some of the images."""
 
     def places(self, view: View) -> np.ndarray:
-        """The numbers of the places that can be learnt from."""
+        """The indices of the places that can be learned from."""
 
     def covariances(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The means ȳ and x̄ of noisy rows and their truth, and the covariances C_yy and C_xy."""
 
     def points(self, maps: list[Images]) -> list[Images]:
-        """The rows for kernel PCA: the truth where it is known, else the maps themselves."""
+        """The rows for kernel PCA: the truth if it is known, else the maps themselves."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clean:
-    """Clean images x and corrupted copies y of them: the read-out is plain regression."""
+    """Clean images x and corrupted copies y: the read-out is a regression."""
 
     truth: Images
     images: Images
@@ -84,12 +84,12 @@ class Clean:
 
 @dataclass(frozen=True, eq=False)
 class Noisy:
-    """Images y = x + σε with nothing clean: the read-out is by Stein's identity.
+    """Noisy images y = x + σε alone: the read-out follows from Stein's identity.
 
         E[φ(y) xᵀ] = E[φ(y) yᵀ] − σ² E[∂φ/∂y],   E[∂φ/∂y] ≈ E[(φ(y + hb) − φ(y)) bᵀ]/h,   b = ±1
 
     for features that depend on the noise through y alone; their derivative is taken along one probe b per image,
-    through all stages that y has passed. The error of an estimate is Stein's (:class:`preimage.statistics.risk.Sure`).
+    through all stages before. Stein's formula gives the error of an estimate (:class:`preimage.statistics.risk.Sure`).
     """
 
     sigma: float
@@ -99,7 +99,7 @@ class Noisy:
 
     @classmethod
     def draw(cls, images: Images, sigma: float, rng: np.random.Generator, trusted: np.ndarray | None = None) -> Noisy:
-        """Draw the probes; ``trusted`` names the points whose noise is Gaussian, all where it is None."""
+        """Examples with random probes; ``trusted`` marks the points whose noise is Gaussian, None for all."""
         trusted = np.ones(images.shape[:-1], dtype=bool) if trusted is None else trusted
         return cls(sigma, Sure(sigma).ask(images, rng).rows, trusted)
 
@@ -116,10 +116,10 @@ class Noisy:
         return phi.T @ view.answers(still)(places) - self.sigma**2 * slope
 
     def risk(self, estimates):
-        """Stein's estimate, and at least (√E‖f(y) − y‖² − σ)²: a change that exceeds the noise is wrong by the rest.
+        """Stein's estimate, but at least (√E‖f(y) − y‖² − σ)²: a change beyond the noise level is an error.
 
-        Stein's formula needs the slope of f. One probe says little about the slope of a wild f, which could be chosen
-        by chance.
+        Stein's formula needs the slope of f. One probe measures the slope of a rough f poorly, so that such an f could
+        be chosen by chance.
         """
         noisy, trusted = self.images[: self.n], self.trusted[..., None]
         stein = float(Sure(self.sigma, self.step).evaluate(noisy, self._probe, estimates, trusted).mean())
@@ -135,7 +135,7 @@ class Noisy:
         return np.flatnonzero(self.trusted) if n == self.trusted.size else np.arange(n)
 
     def covariances(self):
-        """C_yy with its spectrum corrected for the number of rows, and C_xy = C_yy − σ²I without its negative part."""
+        """The means and covariances: C_yy with a shrunken spectrum, and the positive part of C_xy = C_yy − σ²I."""
         y = self.images[: self.n].reshape(self.n, -1).astype(float)
         mean = y.mean(axis=0)
         values, axes = np.linalg.eigh((y - mean).T @ (y - mean) / self.n)

@@ -1,4 +1,4 @@
-"""Impulses: values lost to the ends of the range or to any value, found and filled in before anything else is done."""
+"""Impulse noise: values replaced by the ends of the range, or by any value, are found and filled in first."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from preimage.denoising.pieces import middle
 from preimage.gram import tiles
 from preimage.noise import NoiseLaw, RandomImpulses, SaltAndPepper
 
-FEWEST, MOST = 0.003, 0.6  # shares of lost values from which, and up to which, they are taken for lost
-OUTLYING = 4.0  # how far from their neighbours they are, in standard deviations of the others
-QUIET = 0.12  # standard deviation of the others, in shares of the range, above which nothing stands out
-LEAST = 0.05  # and in shares of the range
-RARE = 0.01  # share of dark, or of bright, values from which they count
-ACROSS = 0.3  # the least share of lost values in the dark or in the bright, beside that in all of the image
-SAME = 2.0  # neighbours of lost values are lost, too, at most so many times as often as others
-APART, LEAST_APART = 8.0, 0.1  # how far random impulses are apart, beside all values, and in shares of the range
-ANYWHERE = 0.6  # the same of random impulses, which are found as often in the dark as in the bright
-OPPOSITE = 0.35  # the least share of random impulses in the half of the range opposite to their neighbours: half of all
-EVEN = 0.3  # the least share of these in either half of that half
+FEWEST, MOST = 0.003, 0.6  # the least and the largest share of lost values
+OUTLYING = 4.0  # least distance of a lost value from its neighbours, in standard deviations of the other values
+QUIET = 0.12  # standard deviation of the other values, relative to the range, above which nothing stands out
+LEAST = 0.05  # least distance of a lost value from its neighbours, relative to the range
+RARE = 0.01  # share of dark, or of bright, points above which they are tested
+ACROSS = 0.3  # least share of lost values among dark or bright points, relative to that in the whole image
+SAME = 2.0  # neighbours of lost values may be lost at most this many times as often as others
+APART, LEAST_APART = 8.0, 0.1  # least gap of random impulses, relative to the usual gap and to the range
+ANYWHERE = 0.6  # like ACROSS, for random impulses, which are as frequent in dark as in bright parts
+OPPOSITE = 0.35  # least share of random impulses in the half of the range opposite to their neighbours; half expected
+EVEN = 0.3  # least share of these in either half of that half
 ROUNDS = 3
-STEADY, FINEST = 0.5, 1e-3  # the least scale of values about their neighbours, beside the usual one and the range
-LEFT_OUT = 0.1  # share of known values by which the error of filling is measured
-ENOUGH = 512  # points along a side of the middle of an image that tells whether it has random impulses
+STEADY, FINEST = 0.5, 1e-3  # least scale of values about their neighbours, relative to the usual scale and the range
+LEFT_OUT = 0.1  # share of known values left out to measure the error of filling
+ENOUGH = 512  # side of the middle part of an image that is tested for random impulses
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,7 @@ class Impulses:
         Where values are lost.
     law : NoiseLaw
     left : float, optional
-        The mean squared error of the image that impulses not found, and values taken for some, are to blame for; None
-        where all are found.
+        The mean squared error due to missed impulses and to values mistaken for impulses; None if all are found.
     """
 
     missing: np.ndarray
@@ -48,7 +47,7 @@ class Impulses:
 
 
 def impulses_in(image: np.ndarray) -> Impulses | None:
-    """The impulses of an image (grid…, channels); None where it has none."""
+    """The impulses of an image (grid…, channels), or None."""
     low, high = float(image.min()), float(image.max())
     if (missing := lost(image)) is not None:
         return Impulses(missing, SaltAndPepper(float(missing.mean()), low, high))
@@ -57,19 +56,20 @@ def impulses_in(image: np.ndarray) -> Impulses | None:
         return None
     found = _random_impulses(image, seen.share(), low, high)
     rest = _Outliers.of(filled(image, found.missing)[inner], low, high)
-    return None if found.missing.mean() < FEWEST or rest.are_random() else found  # outliers that stay are texture
+    return None if found.missing.mean() < FEWEST or rest.are_random() else found  # outliers that remain are texture
 
 
 def _random_impulses(image: np.ndarray, p: float, low: float, high: float) -> Impulses:
     """Impulses of any value, each found by Bayes' rule.
 
-    A value is Laplace about the median m of its neighbours, with a scale b by their deviations, or with probability p
-    an impulse, uniform on the range. The latter is likelier from |y − m| = t = b log[(1 − p) range / 2pb] on. Of the
-    impulses those up to t are left, p(2/3)t³/range of the squared error, and values beyond it are lost, (1 − p)
-    exp(−t/b)(t² + 2tb + 2b²). The share p is that of the values found, divided by the share of the range beyond t.
+    A value is an impulse, uniform on the range, with probability p. Otherwise it is Laplace about the median m of its
+    neighbours, with a scale b from their deviations. An impulse is more likely if |y − m| exceeds
+    t = b log[(1 − p) range / 2pb]. Impulses up to t are missed, which adds p(2/3)t³/range to the squared error, and
+    other values beyond t are lost, which adds (1 − p) exp(−t/b)(t² + 2tb + 2b²). The estimate of p is the share of the
+    values found, divided by the share of the range beyond t.
     """
     missing, extent = np.zeros(image.shape, dtype=bool), high - low
-    for _ in range(ROUNDS):  # impulses beside each other hide until one is filled in
+    for _ in range(ROUNDS):  # adjacent impulses hide each other until one is filled in
         medians, b = _neighbours(filled(image, missing))
         b = np.sqrt(np.square(b) + np.square(STEADY * np.median(b)) + np.square(FINEST * extent))
         reach = b * np.log(np.maximum((1 - p) * extent / (2 * p * b), 2.0))
@@ -94,7 +94,7 @@ def _neighbours(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class _Outliers:
-    """Values far from all of their neighbours but one, as points on edges and lines are not (Garnett et al. 2005)."""
+    """Values far from all neighbours but one at most, unlike points on edges and lines (Garnett et al. 2005)."""
 
     image: np.ndarray
     medians: np.ndarray
@@ -105,13 +105,13 @@ class _Outliers:
 
     @classmethod
     def of(cls, image: np.ndarray, low: float, high: float) -> _Outliers:
-        gaps, inside = _around(image, _second_gaps), (image > low) & (image < high)  # those on an end may be cut off
+        gaps, inside = _around(image, _second_gaps), (image > low) & (image < high)  # values at an end may be clipped
         usual = float(np.median(gaps[inside])) if inside.any() else 0.0
         reach = max(APART * usual, LEAST_APART * (high - low))
         return cls(image, _medians(image, gaps > reach), gaps > reach, reach, low, high)
 
     def are_random(self) -> bool:
-        """Whether outliers stand anywhere and have any value, as no texture, edge, star or point of a drawing does."""
+        """Whether outliers occur anywhere with any value, unlike texture, edges, stars and points of drawings."""
         share, middle = float(self.far.mean()), (self.low + self.high) / 2
         if not FEWEST < share < MOST / 2 or _share(self.far[1:], self.far[:-1]) > SAME * share + 0.02:
             return False
@@ -124,18 +124,18 @@ class _Outliers:
         return bool(anywhere and EVEN < outer < 1 - EVEN)
 
     def share(self) -> float:
-        """The probability of an impulse, those counted in that are too near to their neighbours to be seen."""
+        """The probability of an impulse, including those too near to their neighbours to be visible."""
         ends = np.clip(self.medians - self.reach, self.low, None), np.clip(self.medians + self.reach, None, self.high)
         unseen = float(np.nanmean(ends[1] - ends[0])) / (self.high - self.low)
         return float(self.far.mean()) / max(1 - unseen, 0.5)
 
 
 def lost(image: np.ndarray) -> np.ndarray | None:
-    """Where values of an image (grid…, channels) are lost, None where too few are for that to be noise.
+    """Where values of an image (grid…, channels) are lost; None if these are too few, or not like impulse noise.
 
-    Lost are values at an end of the range that lie far from the median of their neighbours which are not. Unlike the
-    points and strokes of a drawing they stand anywhere: whether its neighbour is lost says nothing about a value. And
-    unlike values that were cut off they come at either end whatever the brightness around them.
+    A value is lost if it is at an end of the range and far from the median of those neighbours that are not. Unlike
+    points and strokes of a drawing, lost values occur anywhere, independently of their neighbours. Unlike clipped
+    values, they occur at both ends, independently of the brightness around them.
     """
     low, high = float(image.min()), float(image.max())
     ends = (image == low) | (image == high)
@@ -166,12 +166,12 @@ def lost(image: np.ndarray) -> np.ndarray | None:
 
 
 def _share(what: np.ndarray, where: np.ndarray) -> float:
-    """How often something holds where something else does."""
+    """The share of points where ``what`` holds, among those where ``where`` holds."""
     return float(what[where].mean()) if where.any() else 0.0
 
 
 def filled(image: np.ndarray, missing: np.ndarray) -> np.ndarray:
-    """The image with missing values filled by the median of their neighbours, from the borders of holes inwards."""
+    """The image with missing values filled by the median of their neighbours, from the borders of gaps inwards."""
     found, missing = image.copy(), missing.copy()
     while missing.any() and not missing.all():
         medians = _medians(found, missing)
@@ -181,19 +181,19 @@ def filled(image: np.ndarray, missing: np.ndarray) -> np.ndarray:
 
 
 def filling_risk(image: np.ndarray, missing: np.ndarray, rng: np.random.Generator) -> float:
-    """The mean squared error of an image that filled values are to blame for: as for known values that are left out."""
+    """The mean squared error due to filled values, estimated from known values that are left out."""
     left_out = ~missing & (rng.random(image.shape) < LEFT_OUT)
     gaps = (filled(image, missing | left_out) - image)[left_out]
     return float(missing.mean() * np.mean(np.square(gaps))) if gaps.size else 0.0
 
 
 def _medians(image: np.ndarray, left_out: np.ndarray) -> np.ndarray:
-    """The medians of the neighbours of every value that are not left out; NaN where all are."""
+    """The median of the neighbours of every value, without those left out; NaN if none remains."""
     return _around(np.where(left_out, np.nan, image), _nan_medians)
 
 
 def _around(image: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """A measure of every value and its neighbours: on the last axis, the value in the middle, NaN beyond the image."""
+    """A measure of every value and its neighbours, which are on the last axis; NaN beyond the image."""
     n_axes = image.ndim - 1
     padded, found = np.pad(image, [(1, 1)] * n_axes + [(0, 0)], constant_values=np.nan), np.empty_like(image)
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3,) * n_axes, axis=tuple(range(n_axes)))
@@ -203,7 +203,7 @@ def _around(image: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]) -> n
 
 
 def _second_gaps(around: np.ndarray) -> np.ndarray:
-    """The distance of a value from the second nearest of its neighbours."""
+    """The distance of a value to its second nearest neighbour in value."""
     middle = around.shape[-1] // 2
     return np.partition(np.abs(around - around[..., middle, None]), 2, axis=-1)[..., 2]
 

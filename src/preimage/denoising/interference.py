@@ -1,7 +1,7 @@
-"""What is no noise and yet disturbs a recording: the hum of the mains, and a baseline that wanders.
+"""Interference in recordings that is not noise: mains hum and a wandering baseline.
 
-Both are removed before the noise. A signal is an array of shape (length,) or (length, channels), and ``rate`` are its
-samples per second.
+Both are removed before the noise. A signal is an array of shape (length,) or (length, channels), and ``rate`` is its
+number of samples per second.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import median_filter, uniform_filter1d
 
-SECONDS = 4.0  # of a block in which hum keeps its strength and phase
-DRIFT = 0.2  # hertz that the mains may be off
+SECONDS = 4.0  # length of a block in which hum has constant amplitude and phase
+DRIFT = 0.2  # largest deviation of the mains frequency, in hertz
 HARMONICS = 5
 FEWEST_TURNS = 20
-BEAT, WAVE = 0.2, 0.6  # seconds of the two medians: longer than a QRS complex, and than a T wave
-POINTS = 60  # of the longer median
+BEAT, WAVE = 0.2, 0.6  # windows of the two medians in seconds: longer than a QRS complex, and than a T wave
+POINTS = 60  # in the window of the longer median
 
 
 def without_mains(signal, rate: float, frequency: float) -> np.ndarray:
-    """The signal without the hum of the mains and its harmonics.
+    """The signal without mains hum and its harmonics.
 
-    In blocks that overlap by half, a sinusoid of every harmonic is fitted by least squares and subtracted. A short
-    event, such as a heartbeat, does not ring as it would behind a notch filter. The frequency is refined to the one of
-    most power.
+    In blocks that overlap by half, a sinusoid of every harmonic is fitted by least squares and subtracted. Unlike a
+    notch filter, this causes no ringing after short events such as heartbeats. The frequency is refined to that of most
+    power.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def without_mains(signal, rate: float, frequency: float) -> np.ndarray:
     rate : float
         Samples per second.
     frequency : float
-        Of the mains, in hertz.
+        The mains frequency in hertz.
 
     Returns
     -------
@@ -52,9 +52,9 @@ def without_mains(signal, rate: float, frequency: float) -> np.ndarray:
     True
     """
     values, shape = _columns(signal)
-    _check(rate, frequency, "the frequency of the mains")
+    _check(rate, frequency, "the mains frequency")
     if len(values) < FEWEST_TURNS * rate / frequency:
-        raise ValueError(f"{len(values)} samples are too few to tell hum: give {FEWEST_TURNS} of its periods or more.")
+        raise ValueError(f"{len(values)} samples are too few to find hum: give at least {FEWEST_TURNS} of its periods.")
     exact = _strongest(values, rate, frequency)
     found = values.copy()
     for start, stop, weights in _blocks(len(values), rate):
@@ -79,7 +79,7 @@ def without_baseline(signal, rate: float) -> np.ndarray:
 
     See Also
     --------
-    without_mains : Removes the hum of the mains.
+    without_mains : Removes mains hum.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def without_baseline(signal, rate: float) -> np.ndarray:
     """
     values, shape = _columns(signal)
     _check(rate, rate / 4, "the rate")
-    every = max(1, int(WAVE * rate / POINTS))  # a baseline is slow: medians of every so many means do
+    every = max(1, int(WAVE * rate / POINTS))  # a baseline is slow, so the medians use fewer samples
     means = uniform_filter1d(values, every, axis=0)[::every]
     for seconds in (BEAT, WAVE):
         means = median_filter(means, (2 * int(seconds * rate / every / 2) + 1, 1), mode="nearest")
@@ -106,7 +106,7 @@ def without_baseline(signal, rate: float) -> np.ndarray:
 def _columns(signal) -> tuple[np.ndarray, tuple[int, ...]]:
     values = np.asarray(signal)
     if values.ndim not in (1, 2) or not values.size or values.dtype.kind not in "fiub":
-        raise ValueError("a signal is an array of numbers of shape (length,) or (length, channels).")
+        raise ValueError("a signal must be an array of numbers of shape (length,) or (length, channels).")
     values = values if values.dtype.kind == "f" else values.astype(float)
     return values.reshape(len(values), -1), values.shape
 
@@ -119,7 +119,7 @@ def _check(rate: float, frequency: float, what: str) -> None:
 
 
 def _strongest(values: np.ndarray, rate: float, frequency: float) -> float:
-    """The frequency near the nominal one of most power in the first minute."""
+    """The frequency near the nominal one that has most power in the first minute."""
     resolution = rate / len(values)
     choices = frequency + np.arange(-DRIFT, DRIFT + 1e-9, max(min(resolution / 8, 0.02), 0.002))
     some = values[: int(60 * rate)]

@@ -1,15 +1,15 @@
-"""The noise that a picture had before it was stored as JPEG.
+"""The noise that an image had before it was stored as JPEG.
 
 A JPEG file holds the cosine coefficients of blocks of 8 × 8 points, each rounded to a multiple of a step that depends
-on its frequency. Rounding takes most of the noise out of high frequencies, where it is looked for elsewhere
-(:mod:`preimage.denoising.levels`), and leaves it in low ones. Noise of the level σ has the mean square
+on its frequency. Rounding removes most of the noise at high frequencies, which :mod:`preimage.denoising.levels` uses,
+and leaves it at low ones. Noise of the level σ has the mean square
 
     E Q(σε)² = 2 Σₖ (kq)² [Φ((k + ½)q/σ) − Φ((k − ½)q/σ)],   k = 1, 2, …
 
 after rounding to multiples of q; σ is the level that explains the coefficients of flat blocks.
 
-Rounding takes away detail of the picture, too, which no answer brings back. What it took follows from Laplace's law of
-the coefficients, whose scale b follows from the share exp(−q/2b) that did not become 0.
+Rounding also removes detail of the image, which no method restores. The loss follows from a Laplace law of the
+coefficients, whose scale b follows from the share exp(−q/2b) that did not become 0.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 SIDE = 8
-FINEST, COARSEST = 3, 121  # steps that can be told from rounding, and that the usual tables go up to
-ROUNDING = 1.5  # coefficients up to here may be rounding of the pixels alone
-FEWEST = 30  # coefficients that are not 0, to find a step by; and blocks to recognise a file by
-PLENTY = 200  # blocks to find steps by, those of the fewest values at the ends of the range
-MULTIPLES = 0.75  # mean of cos(2πc/q) from which coefficients c are multiples of q
-ENOUGH = 5  # frequencies with a step, by which a file is recognised
-LOW = 2  # sum of the two frequencies of a coefficient that tells how flat a block is, not its noise
-FLATTEST, FEWEST_FLAT = 0.05, 10  # share of blocks, and their number in small pictures
-ENOUGH_POINTS = 1024  # along a side of the middle of an image that is looked at
-AT_ENDS = 0.05  # share of values of a block at the ends of the range, up to which it tells the noise
-TEXTURED = 1.5  # by how much more noise blocks that are not cut off may have than all, until it is texture
-TELLING = 3.0  # steps in σ, up to which rounding leaves enough of the noise to measure
+FINEST, COARSEST = 3, 121  # smallest step distinguishable from rounding, and largest step of the usual tables
+ROUNDING = 1.5  # coefficients up to this size may be rounding of the pixels alone
+FEWEST = 30  # nonzero coefficients needed to find a step, and blocks needed to recognise a file
+PLENTY = 200  # blocks used to find steps, those with the fewest values at the ends of the range
+MULTIPLES = 0.75  # mean of cos(2πc/q) above which coefficients c are multiples of q
+ENOUGH = 5  # frequencies with a step needed to recognise a file
+LOW = 2  # sum of both frequencies up to which a coefficient shows how flat a block is, rather than its noise
+FLATTEST, FEWEST_FLAT = 0.05, 10  # share of blocks used for the noise, and their least number
+ENOUGH_POINTS = 1024  # side of the middle part of an image that is examined
+AT_ENDS = 0.05  # share of values at the ends of the range up to which a block shows the noise
+TEXTURED = 1.5  # ratio of the noise in unclipped blocks to that in all, above which the former is texture
+TELLING = 3.0  # steps in σ up to which rounding leaves enough of the noise to measure
 LEVELS = 1e-2, 1e3  # the least and the largest σ, in grey levels
-FREQUENCIES = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel()  # sums of both
-# ITU-R BT.601, as JFIF has it
+FREQUENCIES = np.add.outer(np.arange(SIDE), np.arange(SIDE)).ravel()  # sums of both frequencies
+# ITU-R BT.601, as in JFIF
 LUMINANCE = np.array([[0.299, 0.587, 0.114], [-0.168736, -0.331264, 0.5], [0.5, -0.418688, -0.081312]])
-MOST_MULTIPLES = 40  # of a step that are summed up
+MOST_MULTIPLES = 40  # terms of the sum over k
 # ITU-T T.81, table K.1, which nearly all programs scale by the quality
 STANDARD = np.array(
     [
@@ -49,7 +49,7 @@ STANDARD = np.array(
     ]
 ).ravel()  # fmt: skip
 SCALES = [5000 // quality for quality in range(1, 50)] + [200 - 2 * quality for quality in range(50, 101)]  # per cent
-AGREEING = 0.6  # share of the known steps that a scaled table must have, to tell the others
+AGREEING = 0.6  # share of the known steps that a scaled table must match to supply the others
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +60,9 @@ class JpegBlocks:
     ----------
     coefficients : array of shape (rows, columns, 64)
     ends : array of shape (rows, columns)
-        The share of values of a block at an end of the range, where noise is cut off.
+        The share of values of a block at an end of the range, where noise is clipped.
     steps : array of shape (64,)
-        NaN where they are not known.
+        NaN where unknown.
     """
 
     coefficients: np.ndarray
@@ -71,9 +71,9 @@ class JpegBlocks:
 
     @classmethod
     def recognised(cls, levels: np.ndarray, at_ends: np.ndarray) -> JpegBlocks | None:
-        """The blocks of grey levels (height, width), if their coefficients are multiples of steps.
+        """The blocks of grey levels (height, width), if their coefficients are multiples of steps; else None.
 
-        ``at_ends`` says which points lie at an end of the range.
+        ``at_ends`` marks the points at an end of the range.
         """
         blocks, ends = _blocks(levels), _blocks(at_ends).mean(axis=(2, 3))
         if ends.size < FEWEST:
@@ -84,18 +84,19 @@ class JpegBlocks:
         return cls(coefficients, ends, steps) if np.sum(steps >= FINEST) >= ENOUGH else None
 
     def sigma(self) -> float:
-        """The level of the noise before the picture was stored, from the flattest blocks.
+        """The noise level before the image was stored, from the flattest blocks.
 
-        White noise has the same level at all frequencies, and texture less at high ones: the lesser of two is taken.
+        White noise has the same level at all frequencies, but texture has less at high ones, so the lower of two levels
+        is used.
         """
         free, every = self._whitest(self._flat(self.ends <= AT_ENDS)), self._whitest(self._flat(self.ends <= 1))
-        return free if 0 < free < TEXTURED * every else every  # what is not cut off may be all texture
+        return free if 0 < free < TEXTURED * every else every  # unclipped blocks may be all texture
 
     def lost(self, sigma: float) -> float:
-        """The mean square of what rounding took from the picture itself, beside noise of the level σ.
+        """The mean square that rounding removed from the image itself, besides noise of the level σ.
 
-        Of the coefficients that became 0 and of the rounding of others, the share that the picture has in their
-        variance 2b². Frequencies that became 0 everywhere are left out: they tell nothing of b.
+        It is the loss from coefficients that became 0 and from rounding the others, times the image's share of their
+        variance 2b². Frequencies that became 0 everywhere are ignored, because they do not determine b.
         """
         steps, values = self._all_steps()[1:], np.abs(self.coefficients.reshape(-1, SIDE**2)[:, 1:])
         share = np.mean(values > steps / 2, axis=0)
@@ -108,7 +109,7 @@ class JpegBlocks:
         return float(np.sum(own * (vanished + share * steps**2 / 12))) / SIDE**2
 
     def _all_steps(self) -> np.ndarray:
-        """The steps; also those that are not known, where the others are of a scaled standard table."""
+        """The steps, including unknown ones if the others match a scaled standard table."""
         known = np.isfinite(self.steps)
         tables = [np.clip((STANDARD * scale + 50) // 100, 1, 255) for scale in SCALES]
         agreeing = [np.mean(table[known] == self.steps[known]) for table in tables]
@@ -122,7 +123,7 @@ class JpegBlocks:
         return min([overall] + [self._level(flat, half) for half in halves if len(half) >= ENOUGH])
 
     def _flat(self, among: np.ndarray) -> np.ndarray:
-        """The flattest of some blocks, by their means and those around, and by their lowest frequencies."""
+        """The flattest of some blocks, by the means of these and adjacent blocks and by their lowest frequencies."""
         means, low = self.coefficients[..., 0], (FREQUENCIES > 0) & (FREQUENCIES <= LOW)
         uneven = uniform_filter(np.square(means), 3) - np.square(uniform_filter(means, 3))
         uneven = uneven + np.square(self.coefficients[..., low]).sum(axis=2)
@@ -145,14 +146,14 @@ class JpegBlocks:
 
 @dataclass(frozen=True)
 class BeforeJpeg:
-    """What was there before an image was stored.
+    """The state of an image before it was stored as JPEG.
 
     Attributes
     ----------
     sigma : float
-        The level of the noise of the luminance.
+        The noise level of the luminance.
     lost : float
-        The mean square of the detail that was lost from the luminance.
+        The mean square of the detail that the luminance lost.
     """
 
     sigma: float
@@ -160,7 +161,7 @@ class BeforeJpeg:
 
 
 def before_jpeg(image: np.ndarray) -> BeforeJpeg | None:
-    """What was there before an image (height, width, channels) was stored as JPEG; None of others."""
+    """The state of an image (height, width, channels) before it was stored as JPEG; None if it was not."""
     if image.ndim != 3 or image.shape[-1] not in (1, 3) or not (unit := _grey_level(image)):
         return None
     luminance = image @ LUMINANCE[0] if image.shape[-1] == 3 else image[..., 0]
@@ -174,7 +175,7 @@ def before_jpeg(image: np.ndarray) -> BeforeJpeg | None:
 def has_whole_colours(image: np.ndarray) -> bool:
     """Whether a JPEG file stored the colours of an image (height, width, 3) at its full resolution (4:4:4).
 
-    Then their coefficients are multiples of steps. Those of colours that were enlarged (4:2:0) are not.
+    Then their coefficients are multiples of steps; those of enlarged colours (4:2:0) are not.
     """
     if not (unit := _grey_level(image)):
         return False
@@ -183,12 +184,12 @@ def has_whole_colours(image: np.ndarray) -> bool:
 
 
 def _at_ends(image: np.ndarray) -> np.ndarray:
-    """Which points have a channel at an end of the range."""
+    """The points with a channel at an end of the range."""
     return np.any((image == image.min()) | (image == image.max()), axis=-1)
 
 
 def _grey_level(image: np.ndarray) -> float:
-    """The unit of which all values are multiples, if these are the levels of 8 bits; else 0."""
+    """The step between values if these are grey levels of 8 bits; else 0."""
     values = np.unique(image)
     if not 2 < len(values) <= 256:
         return 0.0
@@ -216,14 +217,14 @@ def _step(values: np.ndarray) -> float:
 
 
 def _blocks(image: np.ndarray) -> np.ndarray:
-    """The middle of an image as blocks, (rows, columns, 8, 8)."""
+    """The middle part of an image as blocks, (rows, columns, 8, 8)."""
     inside = image[tuple(_middle(n) for n in image.shape)]
     height, width = (n // SIDE for n in inside.shape)
     return inside.reshape(height, SIDE, width, SIDE).swapaxes(1, 2)
 
 
 def _middle(length: int) -> slice:
-    """A range of whole blocks in the middle."""
+    """A range of whole blocks in the middle of an axis."""
     n = min(length, ENOUGH_POINTS) // SIDE * SIDE
     start = (length - n) // 2 // SIDE * SIDE
     return slice(start, start + n)

@@ -1,4 +1,4 @@
-"""From examples to a stack: which images it learns from, which validate it, and what each level may cost."""
+"""Training of a stack: the images it learns from, the validation images, and the budget of each level."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from preimage.kernels import Radial
 from preimage.noise import NoiseLaw
 
 ENOUGH, MOST_COPIES = 6000, 6  # corrupted images that a level learns from, and the most copies of one image
-VALIDATION, VALIDATION_POINTS = 300, 80_000  # images, and points in them, that are held out to choose settings
-FEWEST_NUMBERS = 400  # in them, where that takes no more than a third of the images
+VALIDATION, VALIDATION_POINTS = 300, 80_000  # the most images, and points in them, held out to choose settings
+FEWEST_NUMBERS = 400  # in these, unless that takes more than a third of the images
 FOLDS = 4
-PLACES_A_LANDMARK = 150  # noisy places that determine its weight
-FEW = 300  # landmarks, allowed however few the places
-CAREFUL = 0.95  # of the noise is the most that is removed in the mean: σ is that of a sample of the rows
-ENOUGH_FOR_HALVES = 8000  # points
-POSITION = 0.5  # weight of the coordinates of a place beside what is seen there
+PLACES_A_LANDMARK = 150  # noisy places needed to determine the weight of a landmark
+FEW = 300  # landmarks allowed with any number of places
+CAREFUL = 0.95  # most share of σ removed on average, because σ is an estimate from a sample of the rows
+ENOUGH_FOR_HALVES = 8000  # points needed to fit a stage on each half
+POSITION = 0.5  # weight of the coordinates of a place relative to its windows
 
 
 @dataclass(frozen=True)
 class Units:
-    """Units in which all numbers of the data have mean 0 and standard deviation 1, in single precision."""
+    """Units in which all values of the data have mean 0 and standard deviation 1, in single precision."""
 
     offset: float
     scale: float
 
     @classmethod
     def of(cls, images: Images) -> Units:
-        """The mean of all numbers, and their standard deviation."""
+        """The units of these images: the mean of all values, and their standard deviation."""
         return cls(float(np.mean(images, dtype=float)), float(np.std(images, dtype=float)) or 1.0)
 
     def inside(self, images: Images) -> Images:
@@ -54,17 +54,17 @@ class Units:
 
 @dataclass(frozen=True)
 class Budget:
-    """How much the stages of a stack may cost.
+    """The size of the stages of a stack.
 
     Attributes
     ----------
     n_landmarks : int
-        Rows that a stage compares with.
+        The landmarks of a stage.
     shares : tuple of floats
-        The share of them that the second stage of each level uses where examples are noisy, which determine fewer
-        weights; higher levels find what the first ones miss. Their number is the most levels.
+        For noisy examples, which determine fewer weights, the share of landmarks in the second stage of each level;
+        higher levels find what lower ones miss. Their number is the most levels.
     places : int
-        On which a stage is fitted.
+        The most places on which a stage is fitted.
     """
 
     n_landmarks: int
@@ -77,7 +77,7 @@ class Budget:
         return len(self.shares)
 
     def resized(self, n_landmarks: int | None, n_stages: int | None) -> Budget:
-        """The budget with given numbers: fewer levels keep the last shares, more levels repeat the last one."""
+        """The budget with other numbers: fewer levels keep the last shares, more levels repeat the last share."""
         n_levels = n_stages or self.n_levels
         if n_landmarks is not None:
             return replace(self, n_landmarks=n_landmarks, shares=(1.0,) * n_levels)
@@ -85,13 +85,13 @@ class Budget:
         return replace(self, shares=(self.shares + more)[-n_levels:])
 
     def sizes(self, n_points: int | None = None) -> tuple[int, ...]:
-        """The landmarks of the second stages, for this many noisy points; without a number, for clean examples."""
+        """The landmarks of the second stages, for this many noisy points, or for clean examples if None."""
         if n_points is None:
             return (self.n_landmarks,) * self.n_levels
         return tuple(self.determined(round(share * self.n_landmarks), n_points) for share in self.shares)
 
     def determined(self, n_landmarks: int, n_places: int) -> int:
-        """So many landmarks, or as many as noisy places determine the weights of."""
+        """``n_landmarks``, or fewer if the noisy places do not determine the weights of all."""
         return min(n_landmarks, max(min(n_places, self.places) // PLACES_A_LANDMARK, FEW))
 
 
@@ -104,9 +104,9 @@ BUDGETS = {
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """The settings: the kernel, the budget, and whether images are seen as wholes, in windows, or both.
+    """Settings: the kernel, the budget, and whether stages see whole images, windows, or both.
 
-    With ``anywhere`` windows do not know their place, so that images of any size can be cleaned.
+    With ``anywhere``, windows have no coordinates, so that images of any size can be denoised.
     """
 
     kernel: Radial
@@ -116,13 +116,13 @@ class Learner:
     anywhere: bool = False
 
     def from_noisy(self, images: Images, sigma: float, rng: np.random.Generator, limits: Limits | None = None) -> Stack:
-        """A stack from images with Gaussian noise, cut off at limits; in the mean it removes no more than the noise."""
+        """A stack learned from images with Gaussian noise, clipped at limits; on average it removes less than σ."""
         trusted = limits.trusted(images, sigma) if limits else np.ones(images.shape[:-1], dtype=bool)
         useful, trusted = images[_most(trusted)], trusted[_most(trusted)]
         if len(useful) < 2:
             warn(
-                "nearly all values are cut off at the ends of their range, so that nothing can be learnt from them and "
-                "they are left as they are: give clean examples.",
+                "nearly all values are clipped at the ends of their range, so nothing can be learned from them and "
+                "they are left unchanged: give clean examples.",
                 NoiseLevelWarning,
             )
             return Stack(risk=sigma**2)
@@ -131,11 +131,11 @@ class Learner:
         fold = _folds(len(teaching), rng)
         settings = {
             "mending": Mending(limits, sigma) if limits else None,
-            "at_large": max(0.6, 8 * sigma - 1.7),  # the more noise, the more the wider surroundings help
+            "at_large": max(0.6, 8 * sigma - 1.7),  # with more noise, wider surroundings help more
             "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= useful[teaching, ..., 0].size <= self.budget.places,
         }
         sizes, whole = self.budget.sizes(useful[teaching, ..., 0].size), self.budget.n_landmarks
-        if self.windows:  # which see the details
+        if self.windows:  # the second stages see the details
             whole = self.budget.determined(whole, len(teaching))
         stack = self._fit(lambda: (teachers, fold), whole, sizes, validation, rng, **settings)
         if stack.is_linear:
@@ -145,7 +145,7 @@ class Learner:
         return stack.sharing(min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
 
     def from_clean(self, images: Images, noise: Callable, rng: np.random.Generator) -> Stack:
-        """A stack from clean images; every level sees them with new noise."""
+        """A stack learned from clean images, with new noise at every level."""
         held_out, teaching = _split(images.shape, rng)
         copies = int(np.clip(round(ENOUGH / len(teaching)), 1, MOST_COPIES))
         truth, fold = np.concatenate([images[teaching]] * copies), np.tile(_folds(len(teaching), rng), copies)
@@ -156,13 +156,13 @@ class Learner:
         )
 
     def _fit(self, draw: Callable, whole: int, sizes: tuple[int, ...], validation: Examples, rng, **settings) -> Stack:
-        """A stack whose first stages have ``whole`` landmarks, and whose second ones have ``sizes``."""
+        """A stack with ``whole`` landmarks in the first stages and ``sizes`` landmarks in the second ones."""
         budget = self.budget
         recipes = tuple(Recipe(self.kernel, size, budget.places) for size in sizes)
         plan = Plan(
             Recipe(self.kernel, whole, budget.places) if self.wholes else None,
             recipes if self.windows else (),
-            1 if settings.get("mending") else budget.n_levels,  # validation without values cut off misleads others
+            1 if settings.get("mending") else budget.n_levels,  # validation ignores clipped values
             0.0 if self.anywhere else POSITION,
             **settings,
         )
@@ -170,7 +170,7 @@ class Learner:
 
 
 def _split(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of the validation images, and of the others."""
+    """The indices of the validation images, and of the others."""
     n, points = shape[0], int(np.prod(shape[1:-1]))
     order = rng.permutation(n)
     enough = max(n // 8, min(n // 3, FEWEST_NUMBERS // (points * shape[-1])))
@@ -179,7 +179,7 @@ def _split(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray
 
 
 def _most(trusted: np.ndarray) -> np.ndarray:
-    """Which images have enough points to learn from; the best two at least, if they have any."""
+    """The images with enough trusted points to learn from; at least the best two, if they have any."""
     share = trusted.reshape(len(trusted), -1).mean(axis=1)
     return (share > 0) & ((share >= 0.1) | (share >= np.sort(share)[-2:].min()))
 

@@ -1,9 +1,9 @@
-"""The noise of one picture from the picture alone: how its variance follows the brightness.
+"""The noise of an image from the image alone: its variance as a function of brightness.
 
-Every small patch tells its mean and the mean squares of its cosine coefficients of low and of high frequencies. White
-noise has its variance in both, and texture more in the low ones: these tell how uneven a patch is. Flat are patches
-that are as uneven as the noise makes them, which is looked up in the curve found so far; there the high frequencies
-tell the variance of the noise.
+Every small patch has a mean, and mean squares of its cosine coefficients of low and of high frequencies. White noise
+adds its variance to both, and texture adds more to the low frequencies, which therefore measure how uneven a patch is.
+A patch is flat if it is no more uneven than noise of the curve found so far; the high frequencies of flat patches give
+the variance of the noise.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.saturation import Limits
 from preimage.exceptions import NoiseLevelWarning, warn
 
-DOUBT = 0.04  # standard error of an estimated variance beside itself, as on photographs at σ of 10 grey levels and more
+DOUBT = 0.04  # relative standard error of an estimated variance, as on photographs with σ of at least 10 grey levels
 
-FLATTEST = 0.2, 0.1, 0.05, 0.02, 0.01  # shares of patches that may be flat, the first that shows little texture
+FLATTEST = 0.2, 0.1, 0.05, 0.02, 0.01  # shares of patches that may be flat; the first with little texture is used
 FEWEST = 30  # patches
-TEXTURE = 0.75  # low frequencies beside high ones, up to which patches are flat
-WHITEST = 0.8  # mean square of the high frequencies of texture beside that of its low ones, at most
-MANY_TEXTURE = 1.0  # the same where many patches are needed: for a line, or beside limits
-GROWING_TEXTURE = 0.92  # the same of the first share of patches, if the noise grows: texture looks as if it did
-MOST_PATCHES = 20_000  # that are looked at
+TEXTURE = 0.75  # ratio of low to high frequencies up to which patches are flat
+WHITEST = 0.8  # largest ratio of the mean squares of high and low frequencies in texture
+MANY_TEXTURE = 1.0  # like TEXTURE, where many patches are needed: for a line, or with limits
+GROWING_TEXTURE = 0.92  # like TEXTURE, for the first share of patches and growing noise, which texture resembles
+MOST_PATCHES = 20_000  # examined
 SIDE = 8  # of a patch
-COARSE, FINE = 5 / 8, 9 / 8  # sums of the frequencies along both axes that are low up to here, and high from here
+COARSE, FINE = 5 / 8, 9 / 8  # sums of the frequencies along both axes: low up to the first, high from the second
 N_FINE = 21  # high frequencies of a patch
-BLANK = 0.3  # share of an image on a limit, from which it may be drawn
-SINGLE = 0.02  # the least share of single points among those beside a limit, if there is noise
+BLANK = 0.3  # share of an image on a limit above which it may be a drawing
+SINGLE = 0.02  # least share of single points among those near a limit, if there is noise
 ROUNDS = 12
-CUT_OFF = 0.7  # share of the values of a patch on a limit, up to which it tells the noise: half where x is the limit
-BANDS = 8  # of brightness, to compare curves by
-CLEARER = 12.0  # by how much the misfit of a curve that grows must be less than that of a constant, in units of chance
-SCATTER = 4.0  # variance of the squares of flat patches beside that by chance, above which they hold texture
-RISE = 1.3  # and how much the variance must change between the dark and the bright
+CUT_OFF = 0.7  # share of values on a limit up to which a patch shows the noise; half if x is the limit
+BANDS = 8  # of brightness, in which curves are compared
+CLEARER = 12.0  # required advantage in χ² of a growing curve over a constant
+SCATTER = 4.0  # variance of the squares of flat patches, relative to chance, above which they contain texture
+RISE = 1.3  # required ratio of variances between bright and dark
 
 
 def measured_noise(image: np.ndarray, limits: Limits) -> NoiseCurve:
-    """The curve of an image (grid…, channels): constant unless one that grows is clearly nearer to what is seen."""
+    """The noise curve of an image (grid…, channels): constant, unless a growing one fits clearly better."""
     if np.ptp(image) == 0 or is_drawn(image, limits):
         return NoiseCurve(0.0, 0.0)
     patches = _Patches.of(image, limits)
@@ -54,25 +54,25 @@ def measured_noise(image: np.ndarray, limits: Limits) -> NoiseCurve:
 
 
 def _noise_beside(texture: float) -> float:
-    """The share of the high frequencies of the flattest patches that must be noise, at least.
+    """A lower bound on the share of noise in the high frequencies of the flattest patches.
 
-    Where none is flat, texture has a part in them. Flat patches have the mean squares σ² in high and qσ² in low
-    frequencies; texture adds ρc to the former and c to the latter, ρ ≤ ``WHITEST``. If the low ones exceed the high
-    ones r² times, the noise has at least the share (1 − ρr²)/(1 − ρq) of the latter.
+    If no patch is flat, these contain texture too. Flat patches have the mean squares σ² in high and qσ² in low
+    frequencies; texture adds ρc to the former and c to the latter, ρ ≤ ``WHITEST``. If the low ones are r² times the
+    high ones, the noise has at least the share (1 − ρr²)/(1 − ρq) of the latter.
     """
     noise = (1 - WHITEST * texture**2) / (1 - WHITEST * TEXTURE**2)
     return float(np.clip(noise, 0, 1))
 
 
 def warn_of_more(seen: str, shown: float, sigma: float) -> None:
-    """Warn that noise of a given σ is more than what was seen."""
-    warn(f"{seen} noise of {shown:.3g}, not of {sigma:.3g}: more will be smoothed away than noise.", NoiseLevelWarning)
+    """Warn that a given σ exceeds the noise in the data."""
+    warn(f"{seen} noise of {shown:.3g}, not of {sigma:.3g}: signal will be smoothed away too.", NoiseLevelWarning)
 
 
 def is_drawn(image: np.ndarray, limits: Limits) -> bool:
-    """Whether much of an image lies on a limit, without a trace of noise at its borders, as in drawings and text.
+    """Whether much of an image lies on a limit without noise at the borders of these parts, as in drawings and text.
 
-    Noise that is cut off leaves single points off the limit among others on it.
+    Clipped noise leaves single points off the limit among points on it.
     """
     ends = np.any((image <= limits.low) | (image >= limits.high), axis=-1)
     around = uniform_filter(ends.astype(np.float32), 3)
@@ -81,9 +81,9 @@ def is_drawn(image: np.ndarray, limits: Limits) -> bool:
 
 
 def at_lags(channel: np.ndarray, lags: tuple[int, ...] = (1, 2)) -> list[float]:
-    """Root mean squares of mixed differences of points so far apart, where an image (height, width) is flattest.
+    """Root mean squares of mixed differences at these lags, where an image (height, width) is flattest.
 
-    White noise has the same at all lags; noise that neighbours share has less at the short ones.
+    White noise gives the same at all lags; noise that neighbours share gives less at short lags.
     """
     means = uniform_filter(channel, 4)
     uneven = uniform_filter(np.square(means), 12) - np.square(uniform_filter(means, 12))
@@ -98,8 +98,8 @@ def at_lags(channel: np.ndarray, lags: tuple[int, ...] = (1, 2)) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class _Patches:
-    """The share of a patch that is not of others, too; and of every patch its mean, its mean squares of low and of high
-    frequencies, and its shares of values on the lower and on the upper limit.
+    """Measures of every patch: its mean, its mean squares of low and of high frequencies, and its shares of values on
+    the lower and the upper limit. ``apart`` is the share of a patch that does not overlap others.
     """
 
     apart: float
@@ -116,7 +116,7 @@ class _Patches:
         return cls(apart, *map(np.concatenate, zip(*found, strict=True)))
 
     def fitted(self, limits: Limits, power: int) -> NoiseCurve:
-        """The curve of flat patches, which are found by the curve of the round before: a constant plus a power of x."""
+        """The curve of flat patches, a constant plus a power of x; the curve of each round finds the next patches."""
         curve, chosen = NoiseCurve(0.0, 1.0, limits), self._flat_in_bands(limits)
         for _ in range(ROUNDS):
             floor = max(float(np.mean(self.squares[chosen])), 1e-12) if curve.floor == 1.0 else curve.floor
@@ -125,7 +125,7 @@ class _Patches:
         return curve
 
     def flat(self, curve: NoiseCurve, most_texture: float) -> np.ndarray:
-        """Numbers of the flattest patches, of those that the limits leave enough noise in."""
+        """Indices of the flattest patches, among those with enough noise within the limits."""
         for share in FLATTEST:
             chosen = self._flattest(curve, share)
             if self.texture(chosen) <= most_texture:
@@ -138,12 +138,12 @@ class _Patches:
         return order[: max(FEWEST, int(share * len(order)))]
 
     def texture(self, chosen: np.ndarray) -> float:
-        """How uneven patches are beside their high frequencies: up to 1 for the flattest if noise is all they have."""
+        """The ratio of low to high frequencies of patches: at most 1 for the flattest if they contain only noise."""
         return float(np.sqrt(self.uneven[chosen].mean() / max(self.squares[chosen].mean(), 1e-300)))
 
     def growing(self, high: float) -> NoiseCurve | None:
-        """The curve that grows with x, by which there are flat patches: a line, as counted light has, or a square, as
-        speckle has. The zeros of neither are cut off.
+        """The growing curve that leaves flat patches, or None: linear, as for photon counts, or quadratic, as for
+        speckle. Neither is clipped at zero.
         """
         curves = [self.fitted(Limits(-np.inf, high), power) for power in (1, 2)]
         flats = [self.flat(curve, TEXTURE) for curve in curves]
@@ -151,12 +151,12 @@ class _Patches:
         return min(fit, key=lambda curve: sum(self.misfit(curve, flat) for flat in flats), default=None)
 
     def prefers(self, grown: NoiseCurve, constant: NoiseCurve, own: bool) -> bool:
-        """Whether a curve that grows fits its flat patches, and unless ``own`` also those of the constant, better."""
+        """Whether a growing curve fits its own flat patches, and unless ``own`` also those of the constant, better."""
         flats = [self.flat(curve, MANY_TEXTURE) for curve in ([grown] if own else [grown, constant])]
         return min(self.misfit(constant, flat) - self.misfit(grown, flat) for flat in flats) > CLEARER
 
     def _leaves_flat(self, curve: NoiseCurve) -> bool:
-        """Whether many patches are flat by a curve, and their squares differ by little more than chance, 2/N_FINE."""
+        """Whether many patches are flat by a curve, with squares that vary little more than by chance, 2/N_FINE."""
         chosen = self._flattest(curve, FLATTEST[0])
         squares = self.squares[chosen] / curve.variance(self.means[chosen])
         scatter = squares.var() / np.square(squares.mean()) / (2 / N_FINE)
@@ -179,7 +179,7 @@ class _Patches:
         return total
 
     def _regressed(self, curve: NoiseCurve, chosen: np.ndarray, power: int) -> NoiseCurve:
-        """A constant, or one plus a power of x, through the squares as they would be without limits."""
+        """A constant, or a constant plus a power of x, fitted to the squares as they would be without limits."""
         left = curve.variance(self.means[chosen])
         if not power:
             floor = curve.floor * float(self.squares[chosen].mean() / left.mean())
@@ -194,13 +194,13 @@ class _Patches:
         return NoiseCurve(slope, max(float(floor), 1e-12), curve.limits, bend)
 
     def _telling(self, limits: Limits) -> np.ndarray:
-        """Numbers of the patches that are not cut off too much; of all, where these are too few."""
+        """Indices of the patches that are not clipped too much; of all patches if these are too few."""
         low, high = self.on_low * np.isfinite(limits.low), self.on_high * np.isfinite(limits.high)
         found = np.flatnonzero(np.maximum(low, high) <= CUT_OFF)
         return found if len(found) >= FEWEST else np.arange(len(self.means))
 
     def _flat_in_bands(self, limits: Limits) -> np.ndarray:
-        """The flattest patches of every band of brightness, for a start."""
+        """The flattest patches of every band of brightness, as a start."""
         order = self._telling(limits)
         order = order[np.argsort(self.means[order])]
         bands = [band for band in np.array_split(order, BANDS) if len(band)]
@@ -218,9 +218,9 @@ def _some_patches(channel: np.ndarray) -> np.ndarray:
 
 
 def _measures(patches: np.ndarray, limits: Limits) -> tuple[np.ndarray, ...]:
-    """What :class:`_Patches` has of every patch, in that order, after a quadratic was taken off.
+    """The measures of :class:`_Patches`, in its order, after a quadratic is subtracted from every patch.
 
-    A slow change of brightness has low frequencies, too, and is no texture. With the projection P onto quadratics,
+    A slow change of brightness also has low frequencies, but is not texture. With the projection P onto quadratics,
     white noise of variance σ² keeps the energy σ² tr[C(I − P)C'] in the frequencies C.
     """
     sides = patches.shape[1:]

@@ -1,4 +1,4 @@
-"""The best linear filter: what a table of few rows allows, and a good start for what is not linear."""
+"""The best linear filter: all that a table of few rows supports, and a good start for nonlinear stages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LinearFilter:
 
     @classmethod
     def fit(cls, examples: Examples) -> LinearFilter:
-        """From all examples; directions in which no row differs from another are left out."""
+        """The filter of all examples, without directions in which the rows do not vary."""
         input_mean, truth_mean, inputs, cross = examples.covariances()
         values, axes = np.linalg.eigh(inputs)
         seen = values > len(values) * np.finfo(np.float32).eps * values[-1]
@@ -30,10 +30,10 @@ class LinearFilter:
         return cls(*(part.astype(np.float32) for part in (input_mean, truth_mean, gain)))
 
     def __call__(self, maps: list[Images]) -> Images:
-        """What the filter makes of the noisy images, the first map."""
+        """The filtered noisy images, which are the first map."""
         rows = maps[0].reshape(len(maps[0]), -1)
         return (self.truth_mean + (rows - self.input_mean) @ self.gain.T).reshape(maps[0].shape)
 
     def left_out(self, maps: list[Images], fold: np.ndarray) -> Images:
-        """The same: so few numbers, shared by all rows, know little of any one of them."""
+        """The same estimate: so few parameters, shared by all rows, hardly overfit any of them."""
         return self(maps)

@@ -1,8 +1,8 @@
-"""How the noise of a picture follows its brightness, and what a file that cuts values off makes of it.
+"""The noise of an image as a function of brightness, before and after clipping.
 
-A value x has Gaussian noise of variance c·x² + a·x + b: a·x + b as light that is counted has (Foi et al. 2008), c·x² as
-speckle has. It is then cut off at the ends of the range. What remains has the mean e(x) and the variance s²(x) of the
-clipped law: with m₁(t) = tΦ(t) + φ(t) and m₂(t) = (t² + 1)Φ(t) + tφ(t), and t = (x − low)/σ, u = (x − high)/σ,
+A value x has Gaussian noise of variance c·x² + a·x + b: a·x + b for photon counts (Foi et al. 2008), c·x² for speckle.
+It is then clipped at the ends of the range. The clipped value has the mean e(x) and the variance s²(x): with
+m₁(t) = tΦ(t) + φ(t) and m₂(t) = (t² + 1)Φ(t) + tφ(t), and t = (x − low)/σ, u = (x − high)/σ,
 
     e = low + σ(m₁(t) − m₁(u)),   s² = σ²(m₂(t) − m₂(u)) − 2(high − low)σ m₁(u) − (e − low)².
 """
@@ -18,27 +18,27 @@ from scipy.special import ndtr
 from preimage.denoising.saturation import Limits, mean_excess, normal_density
 from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, SpeckleNoise
 
-REACH = 8.0  # how far from a limit values are bent by it, in σ
+REACH = 8.0  # distance, in σ, up to which a limit affects values
 KNOTS = 400
 NONE = Limits(-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
 class NoiseCurve:
-    """The law of a noisy value whose clean one is x.
+    """The law of the noise of a value, given its clean value x.
 
     Parameters
     ----------
     slope, floor : float
         a and b of the variance c·x² + a·x + b.
     limits : Limits
-        Where values are cut off.
+        Where values are clipped.
     bend : float
         c of that variance.
     doubt : float
-        The standard error of that variance beside itself, 0 where it was given.
+        The relative standard error of that variance, 0 if it was given.
     most : float
-        The largest b that the image may have, where texture hides how much of it is noise.
+        The largest possible b, if texture hides how much of it is noise.
     """
 
     slope: float
@@ -70,7 +70,7 @@ class NoiseCurve:
         return NoiseCurve(slope, floor, self.limits.within(units), self.bend, self.doubt)
 
     def before(self, x: np.ndarray | float) -> np.ndarray:
-        """The variance of the noise before values are cut off."""
+        """The variance of the noise before clipping."""
         return np.maximum(self._polynomial(np.asarray(x)), self._least)
 
     def variance(self, means: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ class NoiseCurve:
 
     @cached_property
     def _knots(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Values x, and the mean and the variance of what the file makes of them; between limits, all of the range."""
+        """Values x near the limits, or in the whole range between two, with mean and variance after clipping."""
         low, high = self.limits.low, self.limits.high
         reach = REACH * float(np.sqrt(max(self.before(end) for end in (low, high) if np.isfinite(end))))
         x = np.linspace(low if np.isfinite(low) else high - reach, high if np.isfinite(high) else low + reach, KNOTS)

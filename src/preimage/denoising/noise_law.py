@@ -1,4 +1,4 @@
-"""The noise that is to be removed from rows: as it was given, or estimated from the rows."""
+"""The noise to remove from rows: given, or estimated from the rows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from preimage.noise import ColumnNoise, GaussianNoise, NoiseLaw
 from preimage.noise.custom import as_noise
 from preimage.statistics.noise_level import MOST_COLUMNS, NoiseLevel, from_flat_patches, noise_level
 
-FEWEST_IMAGES = 40  # below which they are cut into pieces, since nothing can be learnt from them as wholes
+FEWEST_IMAGES = 40  # fewer images are cut into pieces, since they are too few to learn from as wholes
 FEWEST_PATCHES = 20
-STILL = 0.9  # share of images in which a point lies on a limit that noise does not move it from
-DOUBTFUL = 1.1  # a sigma that exceeds what the data show by this factor is warned of
-HEAVY_TAILS = 1.0  # excess kurtosis of what was removed, from which it is no Gaussian noise
+STILL = 0.9  # share of images in which a point lies on a limit, above which it has no noise there
+DOUBTFUL = 1.1  # warn if a given sigma exceeds the estimate by this factor
+HEAVY_TAILS = 1.0  # excess kurtosis of the removed part above which it is not Gaussian noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Asked:
 
     @property
     def law(self) -> NoiseLaw | None:
-        """The law that was given, or None where it is to be estimated."""
+        """The given law, or None if it must be estimated."""
         return None if isinstance(self.noise, str) and self.noise == "auto" else as_law(self.noise)
 
     def law_of(self, images: Images, limits: Limits | None) -> Any:
@@ -53,7 +53,7 @@ class Asked:
         if not (isinstance(law, GaussianNoise) and law.clip is None):
             raise ValueError(
                 f"without clean examples only Gaussian noise can be removed, not {law!r}. Give clean examples "
-                "(examples='clean'), or bring the noise to that form: for counts y, 2√(y + 3/8) has σ = 1."
+                "(examples='clean'), or transform the data: for counts y, 2√(y + 3/8) has σ = 1."
             )
         self._warn_of_doubtful(law.sigma, images, limits)
         return law
@@ -73,7 +73,7 @@ class Asked:
         law = self.law
         if law is None:
             raise ValueError(
-                "clean examples do not show the noise that is to be removed: name it, as in "
+                "clean examples do not show the noise to remove: give it, as in "
                 "Denoiser(examples='clean', noise=GaussianNoise(0.25))."
             )
         return law
@@ -84,7 +84,7 @@ class Asked:
         return GaussianNoise(self._level(images, limits).careful)
 
     def _level(self, images: Images, limits: Limits | None) -> NoiseLevel:
-        """The noise level of rows, of images, or of short pieces of images that are few, large or cut off at limits."""
+        """The noise level of rows, of images, or of small patches of images that are few, large or clipped."""
         if self.geometry is None:
             return noise_level(images.reshape(len(images), -1))
         if not limits and len(images) >= FEWEST_IMAGES and images.shape[-1] == 1 and images[0].size <= MOST_COLUMNS:
@@ -101,12 +101,12 @@ class Asked:
 
 
 def as_law(noise: Any) -> NoiseLaw:
-    """A noise law; a number is the σ of Gaussian noise."""
+    """A noise law from a law, a function, or the σ of Gaussian noise."""
     return GaussianNoise(float(noise)) if is_number(noise) else as_noise(noise)
 
 
 def limits_of(images: Images) -> Limits | None:
-    """Where values were cut off; nowhere if some points lie on a limit in nearly all images, since noise moves them."""
+    """Where values were clipped; nowhere if a point lies on a limit in nearly all images, as noise would move it."""
     limits, rows = Limits.of(images), images.reshape(len(images), -1)
     if len(images) >= FEWEST_IMAGES:
         still = max(np.mean(rows == end, axis=0).max() for end in (limits.low, limits.high))
@@ -115,10 +115,10 @@ def limits_of(images: Images) -> Limits | None:
 
 
 def warn_of_tails(removed: Images) -> None:
-    """Warn where what was removed has heavier tails than Gaussian noise."""
+    """Warn if the removed part has heavier tails than Gaussian noise."""
     square = float(np.mean(np.square(removed), dtype=float))
     if square > 0 and float(np.mean(removed.astype(float) ** 4)) / square**2 - 3 > HEAVY_TAILS:
         warn(
-            "what was removed has heavier tails than Gaussian noise, for which clean examples would be needed.",
+            "the removed noise has heavier tails than Gaussian noise: give clean examples (examples='clean').",
             NoiseLevelWarning,
         )

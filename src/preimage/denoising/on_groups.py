@@ -1,8 +1,8 @@
 """A kernel stage on top of groups of similar patches.
 
-It sees the window of every point in the noisy image and in what groups made of it, and is read out by Stein's identity.
-Groups find what repeats, and the kernel what is common to all windows, such as letters of two brightnesses: their
-errors differ, so that the mean of both is better than either.
+It sees the window of every point in the noisy image and in the estimate by groups, and learns by Stein's identity.
+Groups use what repeats, and the kernel what all windows have in common, such as two brightnesses of letters. Their
+errors differ, so the mean of both is better than either.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from preimage.denoising.views import Images, Lens, Windows
 from preimage.kernels import Gaussian
 
 RECIPE = Recipe(Gaussian(), 300, 40_000)
-VIEW = Windows((Lens(1.0, 1.0), Lens(3.0, 1.2)))  # of the noisy image, and of the answer of groups
-SQUARE = 32  # points along a side of the squares that make up two halves of an image
+VIEW = Windows((Lens(1.0, 1.0), Lens(3.0, 1.2)))  # of the noisy image, and of the estimate by groups
+SQUARE = 32  # side of the squares of a chequerboard that splits an image into two halves
 SHORTEST = 4 * SQUARE
-VALIDATED = 192  # points along a side of the middle by which the ridge is chosen
+VALIDATED = 192  # side of the middle part of an image on which the ridge is chosen
 
 
 def fits(grid: tuple[int, ...]) -> bool:
@@ -28,17 +28,17 @@ def fits(grid: tuple[int, ...]) -> bool:
 
 
 def by_kernel(images: Images, groups: Images, sigma: float, step: float, rng: np.random.Generator) -> Images:
-    """What the stage makes of an image and of its moved copy, both of shape (height, width, channels).
+    """The stage's estimates of an image and of its moved copy, both of shape (height, width, channels).
 
-    Each half of the image is answered with the weights that the other half has taught, since what weights say of their
-    own noise is too good.
+    Each half of the image is estimated with weights learned on the other half, because weights overfit the noise that
+    they were learned from.
 
     Parameters
     ----------
     images : array of shape (2, height, width, channels)
         The noisy image y, and y + hσb with a probe b = ±1.
     groups : array of the same shape
-        The answers of groups to both.
+        The estimates of both by groups.
     sigma, step : float
         σ and h.
     """
@@ -53,6 +53,6 @@ def by_kernel(images: Images, groups: Images, sigma: float, step: float, rng: np
 
 
 def _half(grid: tuple[int, ...]) -> np.ndarray:
-    """The black squares of a chequered image."""
+    """The black squares of a chequerboard."""
     rows, columns = (np.arange(n) // SQUARE for n in grid)
     return ((rows[:, None] + columns) % 2 == 0)[None]

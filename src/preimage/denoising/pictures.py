@@ -1,7 +1,7 @@
-"""One picture alone: what groups of similar patches make of it, and how far that is from the truth.
+"""Denoising of a single image by groups of similar patches, with an estimate of the remaining error.
 
 An orthonormal cosine transform turns the channels into their mean and differences, for three the opponent colours, and
-groups are found in the mean. The error that remains is Stein's estimate: the picture is answered a second time with a
+groups are found in the mean. Stein's formula estimates the remaining error, from a second estimate of the image with a
 small probe added.
 """
 
@@ -24,32 +24,32 @@ from preimage.denoising.pieces import middle
 from preimage.noise import NoiseLaw
 
 EFFORTS = ("quick", "standard", "best")
-MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # of an image that is answered whole; else the sides of tiles
-STEP = 0.15  # length of the probe in σ: chance grows as it falls
-EXCESS = {"quick": 0.036, "standard": 0.033, "best": 0.024}  # slope less risk, in variances
-SPREAD = 0.1  # standard error of what the slope says of the risk, in slopes
-LEAST = 0.1  # of the slope is the least risk, as it is for white noise alone
-BLUR = 1.5  # width of the mean that stands in for an estimate before there is one
-FINE, MIDDLE = 0.07, 0.15  # noise beside the range of the picture up to which patches are small, and medium
-PAPER, CONTRAST = 0.8, 1.75  # share of a drawing within 2σ of its median, and the spread of all its values in σ
-ENOUGH = 1024  # points along a side of the middle of a picture that tells how it is answered
+MOST_POINTS, TILE, MARGIN = 1_500_000, 768, 48  # most points of an image without tiles; side and margin of tiles
+STEP = 0.15  # length of the probe in σ: shorter probes give noisier slopes
+EXCESS = {"quick": 0.036, "standard": 0.033, "best": 0.024}  # slope minus risk, relative to the variance
+SPREAD = 0.1  # standard error of the risk implied by the slope, relative to the slope
+LEAST = 0.1  # least risk relative to the slope, as for white noise alone
+BLUR = 1.5  # width of the blur that replaces the first estimate
+FINE, MIDDLE = 0.07, 0.15  # noise relative to the range up to which patches are small, and medium
+PAPER, CONTRAST = 0.8, 1.75  # least share of a drawing within 2σ of its median, and least spread of its values in σ
+ENOUGH = 1024  # side of the middle part of an image from which the plan is made
 WIDE = 61  # corners along a window in drawings, where letters repeat far away
 
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """What was found.
+    """A denoised image.
 
     Attributes
     ----------
     image : array
         The estimate.
     risk : float
-        Its mean squared error, as estimated.
+        Its estimated mean squared error.
     candidates : dict of floats
-        That of every estimate of which it is the combination.
+        The risk of every estimate in the combination.
     noise : NoiseLaw, optional
-        What was removed.
+        The noise that was removed.
     """
 
     image: np.ndarray
@@ -66,7 +66,7 @@ class NoisyPicture:
     curve: NoiseCurve
 
     def plan(self, effort: str) -> Plan:
-        """What the middle of the picture calls for, the same for all tiles."""
+        """The plan that suits the middle part of the image, the same for all tiles."""
         seen = replace(self, image=self.image[middle(self.image.shape[:-1], ENOUGH)])
         return Plan(effort, seen._level, seen._is_drawn, self.curve.doubt)
 
@@ -85,14 +85,14 @@ class NoisyPicture:
 
     @property
     def _level(self) -> float:
-        """The noise beside the range of the picture."""
+        """The noise relative to the range of the image."""
         blurred = gaussian_filter(self.image.mean(axis=-1), 2.0)
         variance = float(np.mean(self.curve.variance(blurred)))
         return float(np.sqrt(variance)) / max(float(np.ptp(blurred)), np.sqrt(variance))
 
     @property
     def _is_drawn(self) -> bool:
-        """Whether most of the picture is one level, such as paper, and what is not differs clearly from it."""
+        """Whether most of the image has one level, such as paper, and the rest differs clearly from it."""
         grey = self.image.mean(axis=-1)
         paper = np.median(grey)
         sigma = np.sqrt(self.curve.variance(paper) / self.image.shape[-1])
@@ -108,7 +108,7 @@ class NoisyPicture:
         return inside.astype(float) @ self._basis + self._offset
 
     def _variances(self, estimate: np.ndarray | None) -> np.ndarray:
-        """The variances of the noise of every channel, or of every number."""
+        """The noise variances, one per channel or one per value."""
         if self.curve.is_constant:
             return np.full(self.image.shape[-1], self.curve.floor, dtype=np.float32)
         if estimate is None:
@@ -119,7 +119,7 @@ class NoisyPicture:
 
 
 def in_tiles(answer: Callable[[np.ndarray], Answered], image: np.ndarray) -> Answered:
-    """What a function answers to the tiles of a large image, each seen with a margin of its neighbours."""
+    """The result of a function on an image; a large image is cut into tiles with margins."""
     grid = image.shape[:-1]
     sides = [length if np.prod(grid) <= MOST_POINTS else min(TILE, length) for length in grid]
     starts = [range(0, length, side) for length, side in zip(grid, sides, strict=True)]
@@ -142,17 +142,17 @@ def in_tiles(answer: Callable[[np.ndarray], Answered], image: np.ndarray) -> Ans
 
 @dataclass(frozen=True)
 class Plan:
-    """How a picture is answered.
+    """Settings for denoising an image.
 
     Parameters
     ----------
     effort : one of ``EFFORTS``
     level : float
-        The noise beside the range of the picture.
+        The noise relative to the range of the image.
     drawn : bool
         Whether it is a drawing or text.
     doubt : float
-        The standard error of the variance of the noise beside itself.
+        The relative standard error of the variance of the noise.
     """
 
     effort: str
@@ -176,16 +176,16 @@ class Plan:
 def combined(
     noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.Generator, weights: np.ndarray | float = 1.0
 ) -> Answered:
-    """The estimates by patches, combined with the weights of least Stein risk, none of them negative.
+    """The estimates by patches, combined with the nonnegative weights of least Stein risk.
 
     Parameters
     ----------
     noisy : array of shape (grid…, channels)
-        PatchGroups are found in the first channel.
+        The image; groups are found in the first channel.
     variances : callable
-        As :class:`preimage.denoising.groups.Steps` takes it.
+        As in :class:`preimage.denoising.groups.Steps`.
     weights : float, or an array with one number per channel
-        What the squared errors of the channels count in the risk, which is a mean over all numbers.
+        The weights of the channels' squared errors in the risk, which is a mean over all values.
     """
     probe = np.where(rng.random(noisy.shape) < 0.5, -1, 1).astype(np.float32)
     size = np.sqrt(np.broadcast_to(variances(None), noisy.shape)).astype(np.float32)
@@ -211,7 +211,7 @@ def combined(
 
 
 def _answers(noisy: np.ndarray, variances: Variance, plan: Plan) -> dict[str, np.ndarray]:
-    """The estimates of all steps; unless quick, also the last one with the lowest frequencies of the coarse picture."""
+    """The estimates of all steps; unless quick, also the last one with the lowest frequencies of the coarse image."""
     grid = noisy.shape[:-1]
     found = plan.steps(grid)(noisy, variances)
     if plan.effort != "quick" and coarse.fits(grid):
@@ -225,7 +225,7 @@ def _answers(noisy: np.ndarray, variances: Variance, plan: Plan) -> dict[str, np
 class CombinationRisk:
     """Stein's estimate of the error of a weighted mean of estimates fᵢ.
 
-    ‖Σ wᵢfᵢ − y‖² + 2 Σ wᵢ tr(V ∂fᵢ/∂y) − tr V, each a mean over all numbers
+    ‖Σ wᵢfᵢ − y‖² + 2 Σ wᵢ tr(V ∂fᵢ/∂y) − tr V, each a mean over all values
     """
 
     squares: np.ndarray
@@ -234,7 +234,7 @@ class CombinationRisk:
 
     @classmethod
     def of(cls, gaps: Sequence[np.ndarray], slopes: Sequence[float], variance: float) -> CombinationRisk:
-        """From the gaps fᵢ − y and the slopes of the estimates."""
+        """The risk from the gaps fᵢ − y and the slopes of the estimates."""
         flat = [np.ravel(gap) for gap in gaps]
         return cls(np.array([[float(a @ b) / a.size for b in flat] for a in flat]), np.array(slopes), variance)
 
@@ -242,12 +242,12 @@ class CombinationRisk:
         return float(weights @ self.squares @ weights + 2 * self.slopes @ weights - self.variance)
 
     def estimate(self, weights: np.ndarray, excess: float, error: float) -> float:
-        """The risk that is reported: Stein's and what the slope says, each weighted by its accuracy.
+        """The reported risk: Stein's estimate and the one implied by the slope, each weighted by its accuracy.
 
-        Stein's estimate takes in the whole ``error`` of the variance beside itself, that of its estimate and that of
-        chance, √(2/n) for n numbers. The mean of the truth given y has the risk tr(V ∂f/∂y) (Tweedie), which hardly
-        feels it. Ours has less, by the share ``excess`` of the variance: patches are alike by their noise, too, which
-        raises the slope and not the risk.
+        Stein's estimate has the full relative ``error`` of the variance: that of its estimate, and that of chance,
+        √(2/n) for n values. The mean of the truth given y has the risk tr(V ∂f/∂y) (Tweedie), which hardly depends on
+        it. Ours is lower, by the share ``excess`` of the variance: similar patches also have similar noise, which
+        raises the slope but not the risk.
         """
         slope = max(float(self.slopes @ weights), 0.0)
         expected = slope - excess * self.variance
@@ -255,11 +255,11 @@ class CombinationRisk:
         return max(expected + trust * (self(weights) - expected), LEAST * slope)
 
     def least(self, n_groups: int) -> np.ndarray:
-        """The weights of least risk of the first estimates, none negative, with sum 1.
+        """The nonnegative weights of least risk for the first ``n_groups`` estimates, with sum 1.
 
-        An estimate after these has half of the weight, if that has less risk. Stein's formula is too optimistic about
-        it to give it more: the estimates that it sees were searched for in the same noise. One of negative slope is
-        left out, since no mean of the truth given y has that.
+        A further estimate gets half of the weight if that lowers the risk. It gets no more, because Stein's formula is
+        too optimistic about it: its inputs were matched in the same noise. It is left out if its slope is negative,
+        since no mean of the truth given y has a negative slope.
         """
         rest = np.zeros(len(self.slopes) - n_groups)
         corners = _corners(self.squares[:n_groups, :n_groups], self.slopes[:n_groups])
@@ -269,7 +269,7 @@ class CombinationRisk:
 
 
 def _corners(squares: np.ndarray, slopes: np.ndarray):
-    """The least risk on every face of the simplex of weights, where that lies inside the face."""
+    """The weights of least risk on every face of the simplex, if they lie inside the face."""
     m = len(slopes)
     for number in range(1, 2**m):
         face = [i for i in range(m) if number >> i & 1]

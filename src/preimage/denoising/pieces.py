@@ -1,4 +1,4 @@
-"""One large image or long signal, cut into pieces that serve as examples."""
+"""A large image or long signal, cut into pieces that are used as examples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cut(image: np.ndarray) -> Images:
 
 
 def small_patches(images: Images) -> tuple[np.ndarray, tuple[int, ...]]:
-    """Rows of neighbouring numbers of one channel, many and short, and their shape; for the noise level."""
+    """Many small patches of single channels, one per row, and their shape; for the noise level."""
     grid = images.shape[1:-1]
     sides = tuple(min(PATCH[len(grid)], length) for length in grid)
     found = [_pieces(image[..., [channel]], sides) for image in images for channel in range(image.shape[-1])]
@@ -28,12 +28,12 @@ def small_patches(images: Images) -> tuple[np.ndarray, tuple[int, ...]]:
 
 
 def middle(grid: tuple[int, ...], most: int) -> tuple[slice, ...]:
-    """Of every axis at most so many points, in the middle of it."""
+    """At most ``most`` points in the middle of every axis."""
     return tuple(slice((n - min(n, most)) // 2, (n + min(n, most)) // 2) for n in grid)
 
 
 def _pieces(image: np.ndarray, sides: tuple[int, ...]) -> Images:
-    """Pieces side by side; the last ones reach to the border and overlap their neighbours."""
+    """Adjacent pieces; the last ones end at the border and overlap their neighbours."""
     starts = [_starts(length, side) for length, side in zip(image.shape, sides, strict=False)]
     corners = np.stack(np.meshgrid(*starts, indexing="ij"), axis=-1).reshape(-1, len(sides))
     return np.stack([image[tuple(slice(at, at + side) for at, side in zip(c, sides, strict=True))] for c in corners])

@@ -15,7 +15,7 @@ from preimage.gram import threads, tiles
 
 RIDGES = tuple(10.0**power for power in range(-8, 1))
 AT_ONCE = 16 * 2048  # places between two reports of progress
-BLOCK = 2048  # places whose features are held at once while moments are gathered
+BLOCK = 2048  # places whose features are held in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,7 @@ class SecondMoments:
     def weights(self, ridges, n_kernel: int) -> np.ndarray:
         """W = (E φφᵀ + λP)⁻¹ E φxᵀ for every ridge λ, all from the eigenpairs of P^(−½) E φφᵀ P^(−½).
 
-        P penalises the linear part little and the constant hardly at all. Returns an array of shape
-        (ridges, features, answers).
+        P penalises the linear part little and the constant hardly at all. The shape is (ridges, features, answers).
         """
         linear = 0.01 * float(np.diag(self.features)[n_kernel:-1].mean())
         penalty = np.ones(len(self.features))
@@ -47,7 +46,7 @@ class SecondMoments:
 def gather(features: Features, view: View, read: Reader, examples: Examples, places: np.ndarray) -> SecondMoments:
     """The moments over some places: products in the precision of the images, sums in double precision.
 
-    ``read`` is the view's reader of what the examples look like.
+    ``read`` is the view's reader of the examples' maps.
     """
     n_shares = threads.n_threads()
 

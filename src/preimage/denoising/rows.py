@@ -1,4 +1,4 @@
-"""Learning to clean rows: many images or signals, pieces of a few large ones, or a table."""
+"""Learning to denoise rows: many images or signals, pieces of a few large ones, or a table."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from preimage.kernels import Radial
 __all__ = ["LearnedRows", "learned_images", "learned_table"]
 
 FEWEST_POINTS = 1000
-CHECKED = 100  # images on which what was removed is tested
-LEAST_SIGMA = 1e-3  # beside the spread of all numbers
-NO_NOISE = 1e-6  # the same: nothing is removed below
+CHECKED = 100  # images on which the removed noise is tested
+LEAST_SIGMA = 1e-3  # relative to the spread of all values
+NO_NOISE = 1e-6  # σ, relative to the spread, below which nothing is removed
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class LearnedRows:
 
 
 def learned_table(rows: Images, asked: Asked, kernel: Radial, budget: Budget, rng: np.random.Generator) -> LearnedRows:
-    """From a table, rows of shape (n, 1, d), whose columns have units of their own."""
+    """The denoiser of a table, rows of shape (n, 1, d), whose columns have different units."""
     learner = Learner(kernel, budget, wholes=True, windows=False)
     law = asked.table_law(rows)
     if asked.examples == "clean":
@@ -51,7 +51,7 @@ def learned_table(rows: Images, asked: Asked, kernel: Radial, budget: Budget, rn
 def learned_images(
     images: Images, asked: Asked, kernel: Radial, budget: Budget, rng: np.random.Generator
 ) -> LearnedRows:
-    """From images or signals, seen as wholes and in windows; a few large ones are cut, and seen in windows alone."""
+    """The denoiser of images or signals, by wholes and windows; a few large ones are cut, and use windows alone."""
     windows = asked.geometry is not None
     wholes = not windows or len(images) >= FEWEST_IMAGES
     if not wholes:
@@ -59,7 +59,7 @@ def learned_images(
     if windows and images.size < FEWEST_POINTS * images.shape[-1]:
         raise ValueError(
             f"{images.size // images.shape[-1]} points in all are too few to learn from: give more rows, a larger "
-            "image or a longer signal, or clean examples of more."
+            "image or a longer signal."
         )
     limits = limits_of(images) if windows and asked.examples == "noisy" else None
     law, units = asked.law_of(images, limits), Units.of(images)
@@ -74,7 +74,7 @@ def learned_images(
 
 
 def _by_similar_rows(inside: Images, sigma: float, limits: Limits, units: Units, rng) -> SimilarRows:
-    """For images whose values were cut off."""
+    """The denoiser of images with clipped values."""
     curve = NoiseCurve(0.0, max(sigma, LEAST_SIGMA * units.scale) ** 2, limits)
     with progress.part_of("rows", 0, 2):
         found = SimilarRows.fit(inside, curve.within(units), rng)

@@ -1,7 +1,6 @@
-"""Values cut off at the ends of their range, as in picture files: there the noise has another law than elsewhere.
+"""Values clipped at the ends of their range, as in image files, where the noise has another law than elsewhere.
 
-Stein's identity holds for a point whatever the rest of the image decides, so that points may be left out by what is
-around them, but not by their own noisy value.
+Stein's identity allows to leave out points by the values around them, but not by their own noisy value.
 """
 
 from __future__ import annotations
@@ -14,23 +13,23 @@ from scipy.special import ndtr
 
 from preimage.denoising.views import Images
 
-SHARE = 0.003  # of all values at one end of the range, from which they have been cut off there
-MARGIN = 2.0  # standard deviations of the noise that surroundings keep from an end
-BLUR = 1.5  # width of the mean that stands in for an estimate
-REACH = 4.0  # how far from a limit values are bent by it, in σ
+SHARE = 0.003  # share of all values at one end of the range above which they were clipped there
+MARGIN = 2.0  # least distance of the surroundings from a limit, in σ
+BLUR = 1.5  # width of the blur that replaces an estimate
+REACH = 4.0  # distance, in σ, up to which a limit affects values
 AROUND, WITHIN = {1: 15, 2: 7}, {1: 5, 2: 3}  # sides of the surroundings of a point and of the hole in them
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The range that values were cut off at; an end is infinite where they were not."""
+    """The range to which values were clipped; an end without clipping is infinite."""
 
     low: float
     high: float
 
     @classmethod
     def of(cls, images: Images) -> Limits:
-        """An end of the range is a limit where more than ``SHARE`` of the values lie exactly on it."""
+        """The limits of images: ends of the range on which more than ``SHARE`` of the values lie exactly."""
         low, high = float(images.min()), float(images.max())
         if low == high:
             return cls(-np.inf, np.inf)
@@ -46,11 +45,11 @@ class Limits:
         return Limits(*((end - units.offset) / units.scale for end in (self.low, self.high)))
 
     def inside(self, rows: np.ndarray) -> np.ndarray:
-        """Which rows hold no value that was cut off."""
+        """The rows without clipped values."""
         return (rows.min(axis=1) > self.low) & (rows.max(axis=1) < self.high)
 
     def trusted(self, images: Images, sigma: float) -> np.ndarray:
-        """Points whose surroundings, without their own patch, stay clear of the limits; one value per point."""
+        """Whether the surroundings of each point, without its own patch, are far from the limits."""
         ring = self._ring(images)
         return (ring > self.low + MARGIN * sigma) & (ring < self.high - MARGIN * sigma)
 
@@ -66,9 +65,9 @@ class Limits:
 
 @dataclass(frozen=True)
 class Mending:
-    """At points that cannot be trusted, what the mean of their surroundings was before values were cut off.
+    """Replaces points that cannot be trusted by the mean of their surroundings before clipping.
 
-    A mean m of values min(max(x + σε, low), high) is taken for their expectation, and solved for x.
+    The mean of values min(max(x + σε, low), high) is set equal to their expectation, and solved for x.
     """
 
     limits: Limits
@@ -80,7 +79,7 @@ class Mending:
         return np.where(self.limits.trusted(noisy, self.sigma)[..., None], estimate, self.undone(means))
 
     def undone(self, means: np.ndarray) -> np.ndarray:
-        """The x of E min(max(x + σε, low), high)."""
+        """The x with E min(max(x + σε, low), high) = means, within the limits."""
         ends = [end for end in (self.limits.low, self.limits.high) if np.isfinite(end)]
         x = np.unique([end + self.sigma * np.linspace(-REACH, REACH, 200) for end in ends])
         found = np.interp(means, self.mean(x), x)

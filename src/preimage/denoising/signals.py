@@ -1,10 +1,10 @@
-"""One signal alone, of one channel or several: what groups of similar patches make of it along time.
+"""Denoising of a single signal, of one channel or several, by groups of similar patches along time.
 
-Every channel is divided by its noise, and all are turned to their principal axes, so that the noise stays white; groups
-are found along the first axis, the one of most variance. Patches of several lengths are tried, and Stein's estimate
-of the risk decides. It sees all of a short recording, whose answer is a weighted mean of the estimates. Of a long one
-it sees a sample, and the best length then answers piece by piece. The signal as it is takes part, so that a signal
-which nothing improves is left alone.
+Every channel is divided by its noise, and all are rotated to their principal axes, which keeps the noise white; groups
+are found along the first axis, the one of most variance. Patches of several lengths are tried, and Stein's estimate of
+the risk decides. For a short recording it uses all samples, and the result is a weighted mean of the estimates. For a
+long one it uses some parts, and the best length denoises the recording piece by piece. The unchanged signal is a
+candidate too, so that a signal that no estimate improves stays unchanged.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import GaussianNoise, NoiseLaw
 from preimage.statistics.noise_level.along_time import FRAME, SignalNoise
 
-PIECE, MARGIN = 2**17, 2**12  # samples that are answered at once, and that are seen on either side of them
-SAMPLED, SAMPLES = 2**13, 8  # samples of a part of a long recording on which patches are tried, and how many parts
-SHORT = 2**16  # samples up to which a recording is answered as a whole
+PIECE, MARGIN = 2**17, 2**12  # samples denoised at once, and the margin on either side
+SAMPLED, SAMPLES = 2**13, 8  # length of the parts of a long recording on which patches are tried, and their number
+SHORT = 2**16  # samples up to which a recording is denoised as a whole
 LENGTHS = {"quick": (64, 128), "standard": (64, 128, 256), "best": (32, 64, 128, 256)}  # of patches, by effort
-LONG = (64, 128)  # and for long recordings
-REACH = 24  # lengths of a patch within which similar ones are sought
+LONG = (64, 128)  # lengths of patches for long recordings
+REACH = 24  # window of the search, in lengths of a patch
 STEP = 0.05  # length of the probe in σ
-SHORTEST = 2 * FRAME  # samples from which noise can be estimated
-FAR_MORE = 1.5  # a given σ is warned of if it exceeds the estimated one by this factor
-FAINT = 1e-6  # noise beside the spread of a channel up to which there is none
-ABSENT = 0.1  # of what noise would at least have removed: where less is, there is none
+SHORTEST = 2 * FRAME  # samples needed to estimate the noise
+FAR_MORE = 1.5  # warn if a given σ exceeds the estimate by this factor
+FAINT = 1e-6  # noise relative to the spread of a channel, up to which there is none
+ABSENT = 0.1  # share of the least removal that noise would cause; if less is removed, there is no noise
 AS_IT_IS = "as it is"
 
 
 @dataclass(frozen=True, eq=False)
 class DenoisedSignal:
-    """What was found.
+    """A denoised signal.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class DenoisedSignal:
     risk : float
         Stein's estimate of the mean squared error that remains.
     candidates : dict of floats
-        That of every estimate that was tried, and of the signal as it is.
+        The risk of every estimate that was tried, and of the unchanged signal.
     """
 
     signal: np.ndarray
@@ -60,7 +60,7 @@ class DenoisedSignal:
 
 
 def denoised_signal(signal: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedSignal:
-    """The estimate of a signal of shape (length, channels); channels without noise stay as they are.
+    """The denoised signal of shape (length, channels); channels without noise stay unchanged.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class _NoisySignal:
         return DenoisedSignal(found, self.noise, candidates[best], candidates)
 
     def _in_pieces(self, steps: Steps) -> np.ndarray:
-        """The answer to a long recording, every piece seen with a margin of its neighbours."""
+        """The estimate of a long recording, piece by piece, with margins."""
         n, found = len(self.signal), np.empty_like(self.signal)
         starts = range(0, n, PIECE)
         for number, start in enumerate(starts):
@@ -141,19 +141,19 @@ class _NoisySignal:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A part of a signal along the axes, and the variances of its noise: one per axis, or one per number."""
+    """A part of a signal along the axes, and the variances of its noise: one per axis, or one per value."""
 
     noisy: np.ndarray
     variances: np.ndarray
 
     def answers(self, steps: Steps, moved: np.ndarray | float = 0.0) -> dict[str, np.ndarray]:
-        """The answers to the part, or to the part moved a little."""
+        """The estimates of the part, or of the part plus ``moved``."""
         return steps.within(self.noisy.shape[:1])(self.noisy + moved, lambda estimate: self.variances)
 
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """Answers to some parts, joined, and what Stein's estimate says of them and of their combinations."""
+    """The joined estimates of some parts, and Stein's estimate of their risk and of that of their combinations."""
 
     answers: list[np.ndarray]
     risk: CombinationRisk
@@ -172,30 +172,30 @@ class _Trial:
 
     @property
     def most_removed(self) -> float:
-        """The mean square of what an answer takes away at most."""
+        """The largest mean square that an estimate removes."""
         return float(np.diag(self.risk.squares).max())
 
     @property
     def removes_nothing(self) -> bool:
-        """Whether an answer takes away far less than it would if there were noise of σ: then that is not there.
+        """Whether an estimate removes far less than it must if there were noise of σ; then there is no such noise.
 
-        As no risk is negative, E‖f(y) − y‖²/n ≥ σ²(1 − 2 div f/n).
+        Since no risk is negative, E‖f(y) − y‖²/n ≥ σ²(1 − 2 div f/n).
         """
         least = self.risk.variance - 2 * self.risk.slopes
         return bool(np.any(np.diag(self.risk.squares) < ABSENT * least))
 
     @property
     def risks(self) -> dict[str, float]:
-        """The risk of every answer."""
+        """The risk of every estimate."""
         return {name: self.risk_of(one) for name, one in zip(self.names, np.eye(len(self.names)), strict=True)}
 
     def risk_of(self, weights: np.ndarray) -> float:
-        """The risk of a combination, and at least √(2/n)σ², the standard error of Stein's estimate from n numbers."""
+        """The risk of a combination, but at least √(2/n)σ², the standard error of Stein's estimate from n values."""
         return max(self.risk(weights), float(np.sqrt(2 / self.answers[0].size)) * self.risk.variance)
 
 
 def _stein(part: _Part, ways: dict[str, Steps], rng, number: int, n_parts: int) -> dict[str, tuple[np.ndarray, float]]:
-    """Every answer to a part, with the mean of its slope times the variance, tr(V ∂f/∂y)/n."""
+    """Every estimate of a part, with the mean of its slope times the variance, tr(V ∂f/∂y)/n."""
     size = np.sqrt(np.broadcast_to(part.variances, part.noisy.shape))
     probe = np.where(rng.random(part.noisy.shape) < 0.5, -size, size)
     found = {AS_IT_IS: (part.noisy, float(np.mean(np.square(size), dtype=float)))}
@@ -212,15 +212,17 @@ def _stein(part: _Part, ways: dict[str, Steps], rng, number: int, n_parts: int) 
 
 def _estimated(signal: np.ndarray) -> SignalNoise:
     if len(signal) < SHORTEST:
-        warn(f"the noise of a signal of {len(signal)} samples cannot be estimated: give noise=σ.", NoiseLevelWarning)
+        warn(f"a signal of {len(signal)} samples is too short to estimate its noise: give noise=σ.", NoiseLevelWarning)
         return SignalNoise.given(0.0, signal.shape[1])
     return SignalNoise.estimated(signal)
 
 
 def _given(signal: np.ndarray, law: NoiseLaw) -> SignalNoise:
-    """The noise as it is given, with a warning if that is far more than the signal shows."""
+    """The given noise, with a warning if it far exceeds the noise in the signal."""
     if not (isinstance(law, GaussianNoise) and law.clip is None):
-        raise ValueError(f"of one signal alone only Gaussian noise can be removed, not {law!r}.")
+        raise ValueError(
+            f"only Gaussian noise can be removed from a single signal, not {law!r}: give noise=σ or a GaussianNoise."
+        )
     shown = SignalNoise.estimated(signal).sigma if len(signal) >= SHORTEST else np.inf
     if 0 < FAR_MORE * shown < law.sigma:
         warn_of_more("the signal shows", shown, law.sigma)
@@ -228,7 +230,7 @@ def _given(signal: np.ndarray, law: NoiseLaw) -> SignalNoise:
 
 
 def ways_for(effort: str, n: int) -> dict[str, Steps]:
-    """What is tried on a signal of n samples, by the length of patches; in two steps alone if it is long."""
+    """The steps to try on a signal of n samples, by the length of patches; only two steps if it is long."""
     lengths = LONG if n > SHORT else LENGTHS[effort]
     thorough = n <= SHORT and effort != "quick"
     return {f"patches of {length}": _thorough(length) if thorough else _quick(length) for length in lengths}

@@ -1,7 +1,7 @@
-"""Many small pictures whose values were cut off: each is denoised together with the pictures most like it.
+"""Many small images with clipped values: each is denoised together with the images most similar to it.
 
-Kernel stages learn by Stein's identity, which needs Gaussian noise. Groups need no more than its mean and variance, and
-those of values that were cut off are known (:mod:`preimage.denoising.noise_curve`).
+Kernel stages learn by Stein's identity, which needs Gaussian noise. Groups need only the mean and variance of the
+noise, which are known for clipped values (:mod:`preimage.denoising.noise_curve`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from preimage.gram import tiles
 FIRST, SECOND = 16, 60  # rows in a group of the first and of the second step
 EXTRA = 0.05
 VALIDATION = 300  # rows on which the risk is estimated
-BETWEEN = 0.3, 0.7  # shares of values at a limit, between which a column determines its spread best
-LOWEST = 0.1  # quantile of the spreads of columns that is taken for noise alone
+BETWEEN = 0.3, 0.7  # shares of values at a limit between which a column determines its spread best
+LOWEST = 0.1  # quantile of the columns' spreads that counts as noise alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class SimilarRows:
     curve : NoiseCurve
         The law of the noise.
     risk : float
-        The mean squared error of a number, measured on the answers with noise of this law added.
+        The mean squared error of a value, measured on estimates with noise of this law added.
     """
 
     noisy: np.ndarray
@@ -46,7 +46,7 @@ class SimilarRows:
 
     @classmethod
     def fit(cls, images: Images, curve: NoiseCurve, rng: np.random.Generator) -> SimilarRows:
-        """From noisy images, one per row."""
+        """The denoiser learned from noisy images."""
         noisy = images.reshape(len(images), -1).astype(np.float32)
         with progress.part_of("rows", 0, 3):
             found = cls(noisy, cls(noisy, noisy, curve)._first(noisy), curve)
@@ -63,19 +63,19 @@ class SimilarRows:
         return (self,)
 
     def __call__(self, images: Images) -> Images:
-        """Images without noise, by the images most like them."""
+        """The denoised images, by the images most similar to them."""
         rows = images.reshape(len(images), -1).astype(np.float32)
         return self.curve.undone(self._means(rows)).astype(np.float32).reshape(images.shape)
 
     def _means(self, rows: np.ndarray) -> np.ndarray:
-        """The mean of the noisy values that belongs to the truth of every row."""
+        """The mean of the noisy, clipped values given the truth of every row."""
         with progress.part_of("rows", 0, 2):
             pilot = self._first(rows)
         with progress.part_of("rows", 1, 2):
             return self._second(rows, pilot)
 
     def _second(self, rows: np.ndarray, pilot: np.ndarray) -> np.ndarray:
-        """The answer by the first step's estimates."""
+        """The estimate with the first step's estimates as pilots."""
         found = np.empty_like(rows)
         for block in self._blocks(rows, SECOND):
             near = self._nearest(pilot[block], self.pilots, rows[block], SECOND)
@@ -85,7 +85,7 @@ class SimilarRows:
         return found
 
     def _first(self, rows: np.ndarray) -> np.ndarray:
-        """The answer by Stein's estimate."""
+        """The estimate from the noisy rows alone, by Stein's formula."""
         found, mean = np.empty_like(rows), self.noisy.mean(axis=0)
         for block in self._blocks(rows, FIRST):
             near = self._nearest(rows[block], self.noisy, rows[block], FIRST)
@@ -99,7 +99,7 @@ class SimilarRows:
         return self.curve.variance(means).sum(axis=2).astype(np.float32)
 
     def _nearest(self, these: np.ndarray, those: np.ndarray, own: np.ndarray, k: int) -> np.ndarray:
-        """The numbers of the k − 1 rows nearest to each of these, the same row left out."""
+        """The indices of the k − 1 rows nearest to each of these, without the row itself."""
         k = min(k, len(those) - 1)
         gaps = np.einsum("ij,ij->i", those, those) - 2 * (these @ those.T)
         same = np.einsum("ij,ij->i", own, own)[:, None] + np.einsum("ij,ij->i", self.noisy, self.noisy)
@@ -113,10 +113,10 @@ class SimilarRows:
 
 
 def censored_level(rows: np.ndarray, limits: Limits) -> float | None:
-    """σ from columns of which about half of the values are cut off at a limit; None where there are none.
+    """σ from columns with about half of the values clipped at a limit; None if there are too few.
 
-    A share of values Φ(−t) at the limit and the mean of what lies beyond, σ(tΦ(t) + φ(t)), give t and σ (Tobin 1958). A
-    column whose truth is always the same has the σ of the noise alone, and others have more.
+    The share Φ(−t) of values at the limit and the mean distance from it, σ(tΦ(t) + φ(t)), give t and σ (Tobin 1958). A
+    column whose truth is constant has the σ of the noise alone; others have more.
     """
     found = []
     for sign, limit in ((1.0, limits.low), (-1.0, limits.high)):

@@ -1,8 +1,8 @@
-"""Stages on top of each other: each level sees the noisy images and the estimate of the level below.
+"""A stack of levels: each sees the noisy images and the estimate of the level below.
 
-A level has two stages. The first sees images whole: it knows what they show, and little of their details. It is fitted
-in folds, so that its answers for the training images are no better than those for new ones. The second sees the
-surroundings of every point: in the noisy image, in the first stage's answer and in the estimate of the level below.
+A level has two stages. The first sees whole images: their content, but few details. It is fitted in folds, so that its
+estimates of the training images are no better than those of new ones. The second sees the surroundings of every point:
+in the noisy image, in the first stage's estimate, and in the estimate of the level below.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from preimage.denoising.views import Images, Lens, Whole, Windows
 NOISY, NOISY_FIRST = Lens(1.0, 1.0), Lens(1.0, 1.1)
 WHOLE, BELOW = Lens(0.8, 1.8), Lens(3.0, 1.2)
 BLURRED_WIDTH = 0.8
-HALVES = 2  # each answered by the stage fitted on the other
-WORTH = 0.998  # a level must bring the risk to less than this of what it was
+HALVES = 2  # each is estimated by the stage fitted on the other
+WORTH = 0.998  # a level must lower the risk below this share of it
 
 
 @dataclass(frozen=True)
 class Blurred:
-    """Images out of focus: the wider surroundings of a point, where there are too few images to learn from wholes."""
+    """Blurred images: the wider surroundings of a point, used if there are too few images to learn from wholes."""
 
     widths: tuple[float, ...] = (2.0, 4.0, 8.0)
 
@@ -41,7 +41,7 @@ class Blurred:
         return np.concatenate(blurs, axis=-1)
 
     def left_out(self, maps: list[Images], fold: np.ndarray) -> Images:
-        """The same: nothing was fitted."""
+        """The same images: nothing was fitted."""
         return self(maps)
 
 
@@ -50,7 +50,7 @@ Sight = Crossed | Blurred | LinearFilter
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One or two stages, and the risk of what they answer."""
+    """One or two stages, and the risk of their estimate."""
 
     whole: Sight
     local: Stage | Crossed | None
@@ -72,16 +72,16 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Levels, from the first to the last; an empty stack leaves images as they are.
+    """Levels, from the first to the last; an empty stack leaves images unchanged.
 
     Attributes
     ----------
     levels : tuple of Level
         Each sees the estimate of the one before.
     risk : float
-        The mean squared error of a number, estimated on the validation images.
+        The mean squared error of a value, estimated on the validation images.
     share : float
-        The share of the levels' change that is made.
+        The share of the levels' change that is applied.
     """
 
     levels: tuple[Level, ...] = ()
@@ -99,39 +99,39 @@ class Stack:
 
     @property
     def is_linear(self) -> bool:
-        """Whether a linear filter is all there is."""
+        """Whether the stack is a single linear filter."""
         return len(self.levels) == 1 and isinstance(self.levels[0].whole, LinearFilter) and self.levels[0].local is None
 
     def linear_again(self, examples: Examples) -> Stack:
-        """The linear filter of all examples, also of those that it was validated on."""
+        """The linear filter refitted on all examples, including the validation ones."""
         return replace(self, levels=(replace(self.levels[0], whole=LinearFilter.fit(examples)),))
 
     def sharing(self, share: float) -> Stack:
-        """The same levels with a share of the change."""
+        """The same levels with this share of the change."""
         return replace(self, share=share)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How a stack is fitted.
+    """Settings for fitting a stack.
 
     Parameters
     ----------
     whole : Recipe or None
-        For the first stages; None leaves them out.
+        For the first stages; None blurs images instead.
     local : tuple of Recipe
-        For the second stages, level by level; none leaves them out.
+        For the second stages, level by level; an empty tuple leaves them out.
     n_levels : int
         The most levels; one that does not lower the risk ends the stack.
     position : float
         Weight of the coordinates of a place.
     mending : Mending, optional
-        Repairs points whose values were cut off.
+        Repairs points with clipped values.
     at_large : float
-        Weight of the images out of focus, where there are too few images to learn from wholes.
+        Weight of the blurred images, if there are too few images to learn from wholes.
     in_halves : bool
-        Whether a second stage is fitted on each half of the images, and each half is shown to the levels above by the
-        stage of the other. Where places are few, a stage overfits its own images.
+        Whether to fit a second stage on each half of the images, so that levels above see each half through the stage
+        of the other. With few places, a stage overfits its own images.
     """
 
     whole: Recipe | None
@@ -147,7 +147,7 @@ class Plan:
     ) -> Stack:
         """A stack for the examples that ``draw`` returns with their folds, validated on others.
 
-        It draws for every level, so that clean examples may come with new noise.
+        Every level calls ``draw``, so that clean examples can have new noise.
         """
         stack, taught = Stack(risk=validation.risk(validation.images)), _Taught()
         validated, last = _Taught(validation), None
@@ -167,7 +167,7 @@ class Plan:
             return stack if last is None else self._finished(stack, *last, rng)
 
     def _level(self, number: int, whole: Sight, taught: _Taught, validated: _Taught, rng) -> Level:
-        """A level with this first stage; its second one is fitted by the recipe of this number."""
+        """A level with this first stage, and a second one fitted by the recipe of this number."""
         validation = validated.examples
         if not self.local:
             return Level(whole, None, validation.risk(validated.maps[1]))
@@ -181,19 +181,19 @@ class Plan:
         return Level(whole, local, risk, self.mending)
 
     def _finished(self, stack: Stack, whole: Sight, taught: _Taught, validated: _Taught, rng) -> Stack:
-        """The stack with its last level fitted by the last recipe, which a stack that ends early has not reached."""
+        """The stack with its last level refitted by the last recipe, if it ended before that and the risk falls."""
         if not self.local or self.local[len(stack.levels) - 1].n_landmarks == self.local[-1].n_landmarks:
             return stack
         level = self._level(-1, whole, taught, validated, rng)
         return Stack((*stack.levels[:-1], level), level.risk) if level.risk < stack.risk else stack
 
     def _lenses(self, has_below: bool) -> tuple[Lens, ...]:
-        """How the second stage of a level sees its maps."""
+        """The lenses through which the second stage of a level sees its maps."""
         whole = Lens(self.at_large, BLURRED_WIDTH) if self.whole is None else WHOLE
         return (NOISY if has_below else NOISY_FIRST, whole, *(BELOW,) * has_below)
 
     def _whole(self, taught: _Taught, rng) -> Sight:
-        """The first stage of a level; rows without a geometry, which have no second one, begin with a linear filter."""
+        """The first stage of a level; without second stages, as for tables, the first level is a linear filter."""
         examples, below = taught.examples, taught.below
         fold = taught.fold[: examples.n]
         if self.whole is None:
@@ -216,19 +216,19 @@ class _Taught:
     maps: Any = None
 
     def under(self, stack: Stack, examples: Examples, fold: np.ndarray) -> _Taught:
-        """The estimate of the whole stack; for the same examples as before only the last level is new."""
+        """The examples with the estimate of the stack; for the same examples as before, only the last level runs."""
         if examples is self.examples:
             return replace(self, below=stack.levels[-1].after(self.maps, self.fold))
         fold = np.tile(fold, len(examples.images) // examples.n)
         return _Taught(examples, fold, stack(examples.images, fold) if stack.levels else None)
 
     def seen_by(self, whole: Sight) -> _Taught:
-        """The same images with the maps of a level whose first stage this is."""
+        """The same images with the maps of a level with this first stage."""
         return replace(self, maps=seen(whole, self.examples.images, self.below, self.fold))
 
 
 def seen(whole: Sight, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> list[Images]:
-    """The maps that the second stage of a level sees: the noisy images, as wholes, and the estimate below."""
+    """The maps for the second stage of a level: noisy images, the first stage's estimate, and the estimate below."""
     maps = [noisy] if below is None else [noisy, below]
     answer = whole(maps) if fold is None else whole.left_out(maps, fold)
     return [noisy, answer, *maps[1:]]

@@ -1,4 +1,4 @@
-"""Stages: a ridge regression on kernel features, from what is seen at a place to the truth there."""
+"""Stages: ridge regressions on kernel features, from the view of a place to the truth there."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from preimage.denoising.views import Coded, Images, View, Whole
 from preimage.gram import threads, tiles
 from preimage.kernels import Radial
 
-SAMPLE = 40_000  # places from which coordinates and landmarks are taken
+SAMPLE = 40_000  # places from which coordinates and landmarks are computed
 CACHED = 256  # places whose kernel values stay in a core's cache
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """A fitted stage: it sees maps of images and answers with images."""
+    """A fitted stage, from maps of images to images."""
 
     view: View
     features: Features
@@ -30,7 +30,7 @@ class Stage:
         return self.view.assemble(self.answers(maps, self.weights), maps[0].shape)
 
     def answers(self, maps: list[Images], weights: np.ndarray) -> np.ndarray:
-        """The answers of the weights at every place; those of several ridges stand side by side while one is chosen."""
+        """The predictions at every place; columns of ``weights`` may belong to several ridges."""
         n, read = self.view.places(maps[0].shape), self.view.reader(maps)
         found = np.empty((n, weights.shape[1]), dtype=maps[0].dtype)
 
@@ -45,9 +45,9 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Crossed:
-    """Stages that were each fitted without one fold of the images: on new images, their mean.
+    """Stages each fitted without one fold of the images; on new images, their mean.
 
-    A stage overfits the images that it was fitted on, and a later stage would trust its answers there too much.
+    A stage overfits the images it was fitted on, and a later stage would trust its estimates of them too much.
     """
 
     stages: tuple[Stage, ...]
@@ -56,7 +56,7 @@ class Crossed:
         return sum((stage(maps) for stage in self.stages[1:]), self.stages[0](maps)) / len(self.stages)
 
     def left_out(self, maps: list[Images], fold: np.ndarray) -> Images:
-        """Each image by the stage that was fitted without its fold."""
+        """The estimate of each image by the stage fitted without its fold."""
         found = np.empty_like(maps[0])
         for number, stage in enumerate(self.stages):
             chosen = np.flatnonzero(fold == number)
@@ -66,14 +66,14 @@ class Crossed:
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """How a stage is fitted.
+    """Settings for fitting a stage.
 
     Parameters
     ----------
     kernel : Radial
-        Without a length scale it takes one from what is seen.
+        Its length scale, if None, follows from the data.
     n_landmarks, n_places : int
-        The landmarks of the kernel, and the places used for the fit; fewer landmarks where there are few places.
+        The most landmarks of the kernel, and the most places used for the fit; few places have fewer landmarks.
     """
 
     kernel: Radial
@@ -81,7 +81,7 @@ class Recipe:
     n_places: int
 
     def validated(self, view, maps, examples, validation_maps, validation: Examples, rng) -> tuple[Stage, float]:
-        """The stage whose ridge has the least risk on other images, and that risk."""
+        """The stage with the ridge of least risk on the validation images, and that risk."""
         paths, stage = self._path(view, maps, examples, rng)
         risks = _risks(stage, paths, validation_maps, validation)
         best = int(np.argmin(risks))
@@ -96,19 +96,19 @@ class Recipe:
             with part(number):
                 return self._without(view, maps, examples, fold == number, np.random.default_rng(seeds[number]))
 
-        spread = threads.parallel_map if isinstance(view, Whole) else map  # windows keep all cores busy themselves
+        spread = threads.parallel_map if isinstance(view, Whole) else map  # windows already use all cores
         found = list(spread(without, range(len(seeds))))
         best = int(np.argmin(np.sum([risks for _, _, risks in found], axis=0)))
         return Crossed(tuple(Stage(stage.view, stage.features, paths[best]) for stage, paths, _ in found))
 
     def _without(self, view, maps, examples: Examples, own: np.ndarray, rng) -> tuple[Stage, np.ndarray, np.ndarray]:
-        """A stage fitted on all images but its own, the weights for all ridges, and the risk of each on its own."""
+        """A stage fitted on all images but ``own``, the weights for all ridges, and the risk of each on ``own``."""
         others, own = np.flatnonzero(~own), np.flatnonzero(own)
         paths, stage = self._path(view, _part(maps, others, examples), examples.part(others), rng)
         return stage, paths, len(own) * _risks(stage, paths, _part(maps, own, examples), examples.part(own))
 
     def _path(self, view: View, maps, examples: Examples, rng) -> tuple[np.ndarray, Stage]:
-        """The weights for all ridges, and the stage without any."""
+        """The weights for all ridges, and the stage with those of the first."""
         if isinstance(view, Whole):
             view = Coded.fit(view, examples.points(maps), self.kernel, rng)
         places, read = rng.permutation(examples.places(view))[: self.n_places], view.reader(maps)

@@ -12,16 +12,16 @@ from preimage.gram import tiles
 from preimage.kernels.geometry import squared_norms
 from preimage.kernels.scales import resolve
 
-KEPT = 0.99  # of the variance; the kernel leaves out the other directions
-SPREAD = 0.3  # ℓ² of the kernel as a share of the total variance of what is seen
+KEPT = 0.99  # share of the variance in the directions that the kernel uses
+SPREAD = 0.3  # ℓ² of the kernel relative to the total variance of the rows
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
     """φ(x) = [k(u, z₁) … k(u, z_m), x − x̄, 1] with the principal coordinates u = Bᵀ(x − x̄).
 
-    The linear part leaves the kernel what is not linear. The cost of a kernel value grows with the coordinates, and a
-    few of them hold nearly all of the variance of windows.
+    The linear part leaves only the nonlinear part to the kernel. The cost of a kernel value grows with the number of
+    coordinates, and a few of them have nearly all of the variance of windows.
     """
 
     kernel: Any
@@ -31,7 +31,7 @@ class Features:
 
     @classmethod
     def choose(cls, kernel: Any, rows: np.ndarray, landmarks: np.ndarray) -> Features:
-        """From a sample of rows; ``landmarks`` are the numbers of those to compare with."""
+        """The features from a sample of rows; ``landmarks`` are the indices of the landmarks."""
         mean = rows.mean(axis=0)
         centred = rows - mean
         values, axes = np.linalg.eigh(np.asarray(centred.T @ centred / len(rows), dtype=float))
@@ -46,12 +46,12 @@ class Features:
 
     @property
     def n_kernel(self) -> int:
-        """How many of the features are kernel values."""
+        """The number of features that are kernel values."""
         return len(self.landmarks)
 
     @property
     def n(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return len(self.landmarks) + len(self.mean) + 1
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
@@ -64,7 +64,7 @@ class Features:
         return found
 
     def times(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """The features of rows times weights, without putting them side by side."""
+        """The features of rows times weights, without storing all features."""
         m, centred = self.n_kernel, rows - self.mean
         values = self._values(centred, np.empty((len(rows), m), dtype=rows.dtype))
         return values @ weights[:m] + centred @ weights[m:-1] + weights[-1]
@@ -82,7 +82,7 @@ class Features:
 
     @cached_property
     def _right(self) -> np.ndarray:
-        """[2z, −1, −‖z‖²]/c; norms are longer by the round-off of the product, which would make distances negative."""
+        """[2z, −1, −‖z‖²]/c, with norms raised by the round-off of the product, so that no distance is negative."""
         z, norms = self.landmarks, squared_norms(self.landmarks)
         longer = norms * (1 + 4 * (z.shape[1] + 2) * np.finfo(z.dtype).eps)
         right = np.column_stack([2 * z, -np.ones(len(z), dtype=z.dtype), -longer]) / self.kernel.unit

@@ -1,4 +1,4 @@
-"""Tables: columns with units and noise levels of their own, brought to units in which all have the same noise."""
+"""Tables, whose columns have different units and noise levels, scaled so that all have the same noise."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from preimage.statistics.risk import Sure
 
 __all__ = ["ColumnRisk", "ColumnUnits", "DenoisedTable", "column_noise", "given_noise"]
 
-FEWEST_COLUMNS, FEWEST_ROWS = 3, 10  # below which a table does not tell its noise
-MOST_FOR_STEPS = 2000  # rows, among which values of a column without levels come near enough
-ROUGH = 3.0  # standard errors by which differences of neighbours exceed white noise in a rough series
-SERIES = 0.3  # of the variance of the columns is the most that rows of a series differ by from their neighbours
-TIES = 2.0  # standard errors by which a value is commoner than noise allows
-EVEN = 1e-3  # of the mean step is the most by which steps of an evenly spaced column differ
-MOST_DEVIATIONS = 8.0  # from the median, in robust units: what lies beyond is an outlier, and drawn in
-WORTH = 0.99  # of its noise is the most that may remain in a column for it to be changed
-FARTHEST = 5.0  # in σ: noise hardly ever reaches farther, so that no answer lies beyond
-NORMAL = 1.4826  # standard deviation of a normal law beside its median absolute deviation
+FEWEST_COLUMNS, FEWEST_ROWS = 3, 10  # needed to estimate the noise of a table
+MOST_FOR_STEPS = 2000  # rows in which steps and ties are looked for
+ROUGH = 3.0  # standard errors by which differences of neighbouring rows exceed white noise in a rough series
+SERIES = 0.3  # most variance of such differences in a series, relative to that of the columns
+TIES = 2.0  # standard errors by which a value is more frequent than noise allows
+EVEN = 1e-3  # most deviation of the steps of an evenly spaced column, relative to their mean
+MOST_DEVIATIONS = 8.0  # robust deviations from the median, beyond which a value is an outlier and clipped
+WORTH = 0.99  # a column is denoised only if less than this share of its noise remains
+FARTHEST = 5.0  # most change in σ: noise hardly ever exceeds it
+NORMAL = 1.4826  # ratio of the standard deviation of a normal law to its median absolute deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +40,14 @@ class ColumnUnits:
     Attributes
     ----------
     offset, scale, deviation, noise : arrays of shape (d,)
-        The standard deviation and the noise of every column are in its own units; that of a constant column is 1.
+        The standard deviation and the noise of every column are in its own units; the deviation of a constant column
+        is 1.
     used : boolean array
-        Columns that take part; constant ones, evenly spaced ones and those without noise do not.
+        The columns used: not constant, not evenly spaced, and with noise.
     reach : array
-        Beyond which a value is an outlier, in units of z.
+        The bounds in z beyond which a value is an outlier.
     sigma : float
-        The noise in units of z.
+        The noise in z.
     """
 
     offset: np.ndarray
@@ -59,7 +60,7 @@ class ColumnUnits:
 
     @classmethod
     def of(cls, X: np.ndarray, noise: np.ndarray) -> ColumnUnits:
-        """Units of columns with this noise; with none at all, of their standard deviations."""
+        """The units of columns with this noise; if no column has noise, their standard deviations."""
         deviation = X.std(axis=0, dtype=float)
         noisy = noise > 1e-6 * deviation
         used = (deviation > 0) & ~_evenly_spaced(X) & (noisy if noisy.any() else True)
@@ -73,7 +74,7 @@ class ColumnUnits:
         return cls(offset, scale, unit, noise, used, np.where(spread > 0, reach, np.inf), sigma)
 
     def inside(self, images: Images) -> Images:
-        """Rows in these units, outliers drawn in; columns that take no part are 0."""
+        """Rows in these units, with outliers clipped and unused columns 0."""
         z = np.clip((images - self.offset) / self.scale, -self.reach, self.reach)
         return np.where(self.used, z, 0).astype(np.float32)
 
@@ -86,19 +87,19 @@ class ColumnUnits:
         return lambda images, rng: self.inside(law(self.outside(images), rng))
 
     def cleaned(self, images: Images, answer: Callable[[Images], Images], changed: np.ndarray) -> Images:
-        """Rows with what the answer makes of them; outliers keep what was drawn in, other columns all they had."""
+        """The denoised rows: the change of their clipped values is added to the rows; other columns stay unchanged."""
         moved = self.scale * self.change(self.inside(images), answer)
         return np.where(changed & self.used, images + moved, images).astype(images.dtype)
 
     def change(self, inside: Images, answer: Callable[[Images], Images]) -> np.ndarray:
-        """What the answer changes, and no more than noise can have done: the truth is within ``FARTHEST`` σ."""
+        """The change that ``answer`` makes, clipped to ``FARTHEST`` σ, since noise hardly ever exceeds that."""
         farthest = FARTHEST * self.sigma if self.sigma else np.inf
         return np.clip((answer(inside) - inside).astype(float), -farthest, farthest)
 
 
 @dataclass(frozen=True, eq=False)
 class DenoisedTable:
-    """A stack that cleans tables, in the units of their columns; ``columns`` says what becomes of each.
+    """A stack that denoises tables, in the units of their columns.
 
     Attributes
     ----------
@@ -106,6 +107,7 @@ class DenoisedTable:
     stack : Stack
         In these units.
     columns : tuple of ColumnRisk
+        The effect on each column.
     """
 
     units: ColumnUnits
@@ -114,7 +116,7 @@ class DenoisedTable:
 
     @classmethod
     def from_noisy(cls, rows: Images, noise: np.ndarray, learner: Learner, rng: np.random.Generator) -> DenoisedTable:
-        """Learned from rows with this noise in their columns."""
+        """The denoiser learned from rows with this noise in their columns."""
         units = ColumnUnits.of(rows[:, 0], noise)
         if not units.sigma:
             return cls(
@@ -125,7 +127,7 @@ class DenoisedTable:
 
     @classmethod
     def from_clean(cls, rows: Images, law: NoiseLaw, learner: Learner, rng: np.random.Generator) -> DenoisedTable:
-        """Learned from clean rows, for this noise."""
+        """The denoiser learned from clean rows, for this noise."""
         units = ColumnUnits.of(rows[:, 0], np.zeros(rows.shape[-1]))
         noisy = law(rows, rng)
         noise = np.sqrt(np.mean(np.square(noisy - rows), axis=(0, 1), dtype=float))
@@ -138,7 +140,7 @@ class DenoisedTable:
 
     @property
     def levels(self) -> tuple[Any, ...]:
-        """Those of the stack."""
+        """The levels of the stack."""
         return self.stack.levels
 
     @property
@@ -148,14 +150,14 @@ class DenoisedTable:
         return float(np.mean(np.square(shares)))
 
     def __call__(self, rows: Images) -> Images:
-        """Rows without noise, in the units of their columns."""
+        """The denoised rows, in the units of their columns."""
         return self.units.cleaned(rows, self.stack, np.array([column.cleaned for column in self.columns]))
 
 
 @dataclass(frozen=True)
 class ColumnRisk:
-    """What became of one column, in its own units: its noise, the expected root mean squared error that remains, what
-    was removed, and whether it changed at all.
+    """The effect on one column, in its own units: its noise, the expected root mean squared error that remains, the
+    root mean square removed, and whether it changed.
     """
 
     noise: float
@@ -167,10 +169,10 @@ class ColumnRisk:
 def column_noise(X: np.ndarray) -> np.ndarray:
     """σ of every column, from the rows alone.
 
-    Where neighbouring rows differ by little, as in a record over time, from second differences along the rows, as far
-    as these are independent between columns. Elsewhere noise of one share of the standard deviations is assumed: what
-    :func:`noise_level` finds in the standardised rows, or the lower end of its interval where that is doubtful; 0 where
-    nothing stands out of it. Columns of levels or with a value that often returns have none: the noise would show.
+    If neighbouring rows differ little, as in a time series, it comes from second differences along the rows, as far as
+    these are independent between columns. Otherwise the noise is assumed to be the same share of every standard
+    deviation. That is the :func:`noise_level` of the standardised rows, the lower end of its interval if doubtful, or 0
+    if no signal stands out. Columns of levels, or with a frequent value, have no noise: it would spread their values.
     """
     deviation, varies = X.std(axis=0, dtype=float), (np.ptp(X, axis=0) > 0) & ~_evenly_spaced(X)
     found = np.zeros(X.shape[1])
@@ -185,16 +187,16 @@ def column_noise(X: np.ndarray) -> np.ndarray:
         found[varies] = deviation[varies] * _floor(Z)
     else:
         warn(
-            "fewer than three columns whose rows are no series do not tell their noise: give noise=σ.",
+            "the noise of fewer than three columns can be estimated only for series: give noise=σ.",
             NoiseLevelWarning,
         )
     return np.where(_without_noise(X[:MOST_FOR_STEPS], found), 0.0, found)
 
 
 def _without_noise(X: np.ndarray, sigma: np.ndarray) -> np.ndarray:
-    """Columns that hold no noise of this σ: their steps are wider than it, or one value is commoner than it allows.
+    """Columns that cannot have noise of this σ: their steps are wider, or one value is more frequent than it allows.
 
-    Values x + σε that are rounded to steps of h agree with a probability of at most erf(h/(2√2σ)).
+    Values x + σε rounded to steps of h agree with a probability of at most erf(h/(2√2σ)).
     """
     steps, tied = least_steps(X), tied_shares(X)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -206,7 +208,7 @@ def _floor(Z: np.ndarray) -> float:
     """The noise of standardised columns."""
     if not signal_directions(Z):
         warn(
-            "no column says anything about another, so that noise cannot be told from signal: nothing is removed.",
+            "the columns are not correlated, so noise cannot be told from signal and nothing is removed: give noise=σ.",
             NoiseLevelWarning,
         )
         return 0.0
@@ -214,10 +216,10 @@ def _floor(Z: np.ndarray) -> float:
 
 
 def _whitest(steps: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """σ of columns that are rough by themselves, from second differences Δ²/√6; infinite for others.
+    """σ of columns whose signal is rough, from second differences Δ²/√6; infinite for others.
 
-    White noise has E Δ²yₜ Δ²yₜ₊₂ = σ², and the steps of a random walk add nothing to it. A column is rough if what its
-    differences show as noise is clearly more, or somewhat more where all columns together are clearly rough.
+    White noise has E Δ²yₜ Δ²yₜ₊₂ = σ², and the steps of a random walk add nothing to it. A column is rough if the
+    variance of its differences clearly exceeds that, or somewhat exceeds it if all columns together are clearly rough.
     """
     products = 6 * steps[:-2] * steps[2:]
     blocks = np.array([part.mean(axis=0) for part in np.array_split(products, max(2, round(np.sqrt(len(products)))))])
@@ -228,14 +230,14 @@ def _whitest(steps: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     if rough.any():
         warn(
             f"neighbouring rows differ by more than white noise in {int(rough.sum())} of {rough.size} columns: less is "
-            "removed there; noise= tells the level.",
+            "removed there; give the level with noise=.",
             NoiseLevelWarning,
         )
     return np.where(rough, np.sqrt(np.maximum(variance, 0)), np.inf)
 
 
 def _own_share(steps: np.ndarray) -> float:
-    """Which share of the differences of neighbouring rows is independent between columns, at most 1."""
+    """The share of the differences of neighbouring rows that is independent between columns, at most 1."""
     sizes = steps.std(axis=0)
     if steps.shape[1] < FEWEST_COLUMNS or not np.all(sizes > 0):
         return 1.0
@@ -245,14 +247,14 @@ def _own_share(steps: np.ndarray) -> float:
     found = from_spectrum(apart)
     if found.doubt:
         warn(
-            f"neighbouring rows differ by more than noise, whose level is doubtful: {found.doubt}. Name the noise.",
+            f"neighbouring rows differ by more than noise, whose level is doubtful: {found.doubt}. Give noise=σ.",
             NoiseLevelWarning,
         )
     return min(1.0, found.careful)
 
 
 def _evenly_spaced(X: np.ndarray) -> np.ndarray:
-    """Columns that rise or fall by equal steps, as time and row numbers do."""
+    """Columns that rise or fall in equal steps, such as time and row numbers."""
     if len(X) < 3:
         return np.zeros(X.shape[1], dtype=bool)
     steps = np.diff(X, axis=0)
@@ -263,10 +265,10 @@ def _evenly_spaced(X: np.ndarray) -> np.ndarray:
 def column_risks(
     units: ColumnUnits, rows: Images, answer: Callable[[Images], Images], rng: np.random.Generator
 ) -> tuple[ColumnRisk, ...]:
-    """What the answer does to every column, as Stein's estimate shows it; a column that gains nothing is left alone.
+    """The effect on every column by Stein's estimate; a column without gain is left unchanged.
 
-    The risk of column j is E(fⱼ(y) − yⱼ)² − σ² + 2σ² E∂fⱼ/∂yⱼ, and at least (√E(fⱼ(y) − yⱼ)² − σ)²: a change
-    that exceeds the noise is wrong by the rest.
+    The risk of column j is E(fⱼ(y) − yⱼ)² − σ² + 2σ² E∂fⱼ/∂yⱼ, but at least (√E(fⱼ(y) − yⱼ)² − σ)²: a change beyond the
+    noise level is an error.
     """
     inside, sigma = units.inside(rows), units.sigma
     probe = rng.choice(np.array([-1.0, 1.0], dtype=np.float32), size=inside.shape)
@@ -289,5 +291,5 @@ def given_noise(noise: Any, d: int) -> np.ndarray:
     """One σ per column from a number or an array."""
     found = np.asarray(noise, dtype=float)
     if found.shape not in ((), (1,), (d,)) or not np.all(np.isfinite(found) & (found >= 0)):
-        raise ValueError(f"noise must be one σ ≥ 0, or {d} of them for {d} columns, not {noise!r}.")
+        raise ValueError(f"noise must be one σ ≥ 0, or {d} values for {d} columns, not {noise!r}.")
     return np.array(np.broadcast_to(found, (d,)))

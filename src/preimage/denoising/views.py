@@ -1,8 +1,8 @@
-"""How a stage looks at images, and how its answers become images again.
+"""Views: how a stage reads images, and how its predictions become images.
 
-Images are arrays of shape (rows, grid…, channels), the grid of one axis (signals) or two. A stage sees several *maps*
-of the same images at once: the noisy one, and what earlier stages made of it. A view cuts what it sees into rows of
-numbers, one per *place*: an image (:class:`Whole`), or the surroundings of each of its points (:class:`Windows`).
+Images are arrays of shape (rows, grid…, channels), with a grid of one axis (signals) or two. A stage reads several
+*maps* of the same images: the noisy images, and estimates by earlier stages. A view turns them into rows of values, one
+per *place*: a whole image (:class:`Whole`), or the surroundings of each of its points (:class:`Windows`).
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ from preimage.kernels.scales import resolve
 Images = np.ndarray
 Reader = Callable[[np.ndarray], np.ndarray]
 
-POINTS, CODES = 1000, 128  # of the kernel PCA through which wholes are seen
-PATCH_WIDTH = 1.0  # of the Gaussian weights with which overlapping answers are averaged, in points of an image
+POINTS, CODES = 1000, 128  # training rows and components of the kernel PCA of whole images
+PATCH_WIDTH = 1.0  # width of the Gaussian weights that average overlapping patches, in points of an image
 
 
 class View(Protocol):
-    """What a stage knows of the geometry."""
+    """The geometry of a stage."""
 
     def places(self, shape: tuple[int, ...]) -> int:
-        """How many places there are in images of this shape."""
+        """The number of places in images of this shape."""
 
     def reader(self, maps: list[Images]) -> Reader:
-        """A function from the numbers of places to what is seen there, one row per place."""
+        """A function from the indices of places to the values that the stage reads there, one row per place."""
 
     def answers(self, images: Images) -> Reader:
-        """A function from the numbers of places to what a perfect stage would answer there."""
+        """A function from the indices of places to the values of these images that a stage predicts there."""
 
     def assemble(self, answers: np.ndarray, shape: tuple[int, ...]) -> Images:
-        """Images from the answers of all places."""
+        """Images from the predictions at all places."""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """One place per image: all points of the maps that have a weight.
+    """One place per image: all points of the maps with a weight.
 
     Parameters
     ----------
     weights : tuple of floats
         One per map; a map of weight 0 is left out.
     with_values : bool
-        Whether the numbers themselves are seen beside their codes.
+        Whether the stage reads the values in addition to their codes.
     """
 
     weights: tuple[float, ...]
@@ -73,9 +73,9 @@ class Whole:
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Images as wholes, seen through their kernel PCA codes β(x).
+    """Whole images, read as their kernel PCA codes β(x).
 
-    The codes combine many points, and leave out the directions that hold little but noise.
+    The codes combine many points, and leave out directions that contain little but noise.
     """
 
     whole: Whole
@@ -83,7 +83,7 @@ class Coded:
 
     @classmethod
     def fit(cls, whole: Whole, maps: list[Images], kernel: Radial, rng: np.random.Generator) -> Coded:
-        """Kernel PCA of what is seen of some of the images."""
+        """The view with a kernel PCA of some of the images."""
         rows = whole.reader(maps)(rng.permutation(len(maps[0]))[:POINTS])
         ruled: Any = replace(kernel, length_scale="mika") if kernel.length_scale is None else kernel  # type: ignore[attr-defined, type-var]
         with silenced(FewerComponentsWarning):  # few rows have fewer
@@ -107,9 +107,9 @@ class Coded:
 
 @dataclass(frozen=True)
 class Lens:
-    """How a window is seen: weight · exp(−r²/2 width²) at distance r from its middle, up to the radius.
+    """The weights of a window: weight · exp(−r²/2 width²) at distance r from its centre, up to the radius.
 
-    Widths are in points of an image. Along a signal the weights sum to what they sum to in the plane,
+    Widths are in points of an image. Along a signal the weights have the same sum as in the plane,
     √(2π) width′ = 2π width², so that a window holds as many points.
     """
 
@@ -124,17 +124,17 @@ class Lens:
 
 @dataclass(frozen=True)
 class Windows:
-    """A place at every point: the windows of all maps around it, and where it is.
+    """One place per point: the windows of all maps around it, and its coordinates.
 
-    The answer is the patch around the point; each point is then the mean of the patches that hold it, with Gaussian
-    weights.
+    A stage predicts the patch around the point; each point is then the mean of the patches that contain it, with
+    Gaussian weights.
 
     Parameters
     ----------
     lenses : tuple of Lens
         One per map.
     position : float
-        Weight of the place's coordinates, which run from −1 to 1; 0 for images of any size.
+        Weight of the coordinates, which run from −1 to 1; 0 for images of any size.
     """
 
     lenses: tuple[Lens, ...]
@@ -183,7 +183,7 @@ class Windows:
 
 @dataclass(frozen=True, eq=False)
 class _Window:
-    """The surroundings of every point, mirrored at the borders; ``window[at]`` are those of some points."""
+    """The surroundings of every point, mirrored at the borders; ``window[at]`` gives those of some points."""
 
     around: np.ndarray
     weights: np.ndarray

@@ -1,4 +1,4 @@
-"""Missing entries: a Gaussian model, kernel regressions, neighbours and kernel PCA, weighed by hidden entries."""
+"""Missing values: a Gaussian model, kernel regressions, neighbours and kernel PCA, weighted by hidden entries."""
 
 from preimage.imputation.calibration import ErrorCalibration
 from preimage.imputation.complete import Imputation

@@ -1,4 +1,4 @@
-"""The gaps of one column alone, of which no other column tells: its neighbours do, if the rows are a series."""
+"""Gaps of a single column, filled from neighbouring rows if these are a series, else by the mean."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class FilledColumn:
     ----------
     values : array of shape (n,)
     is_series : bool
-        Whether gaps lie on lines between their neighbours; they are the mean elsewhere.
+        Whether gaps are filled by lines between their neighbours; else they are filled by the mean.
     error : float
-        The root mean squared error of the same at observed entries, each left out by itself.
+        The root mean squared leave-one-out error at observed entries.
     """
 
     values: np.ndarray
@@ -28,10 +28,10 @@ class FilledColumn:
 
 
 def filled_column(column: np.ndarray) -> FilledColumn:
-    """Fill the gaps (NaN) by the line between the entries before and after them, or by the mean, as entries show.
+    """The column with gaps (NaN) filled by the line between the entries around them, or by the mean.
 
-    An entry xᵢ that is left out is missed by xᵢ − (xᵢ₋₁ + xᵢ₊₁)/2 on the line, and by n/(n − 1) (xᵢ − x̄) at the mean;
-    what errs less is taken. A gap at an end has the value of the nearest entry.
+    An entry xᵢ left out has the error xᵢ − (xᵢ₋₁ + xᵢ₊₁)/2 on the line, and n/(n − 1) (xᵢ − x̄) at the mean; the better
+    method is used. A gap at an end gets the value of the nearest entry.
     """
     places = np.flatnonzero(~np.isnan(column))
     known = column[places]
@@ -44,7 +44,7 @@ def filled_column(column: np.ndarray) -> FilledColumn:
 
 
 def _between(places: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """What the line between its neighbours says of every entry but the first and the last."""
+    """The line between its neighbours at every entry but the first and the last."""
     share = (places[1:-1] - places[:-2]) / (places[2:] - places[:-2])
     return known[:-2] + share * (known[2:] - known[:-2])
 

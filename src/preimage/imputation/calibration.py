@@ -1,4 +1,4 @@
-"""How far answers are from the truth: errors at hidden entries beside what a Gaussian model expects of them."""
+"""Calibration of errors: errors at hidden entries, relative to the deviations that a Gaussian model expects."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import numpy as np
 
 from preimage._typing import Array
 
-PRIOR = 40  # hidden entries that all columns together count for in the factor of one
-SCORES = 2000  # kept of the errors, evenly spaced when sorted
-NORMAL = 200  # scores of the normal law, where nothing was hidden
+PRIOR = 40  # weight of all columns together in the factor of one, in hidden entries
+SCORES = 2000  # errors kept, evenly spaced in sorted order
+NORMAL = 200  # scores of the normal law, if nothing was hidden
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorCalibration:
-    """Errors in units of a model's standard deviations: a factor per column, and the sizes in units of these."""
+    """Errors relative to a model's standard deviations: a factor per column, and absolute errors in these units."""
 
     factors: Array
     scores: Array
 
     @classmethod
     def of(cls, errors: Array, deviations: Array, hidden: Array) -> ErrorCalibration:
-        """From the errors at hidden entries and the deviations that the model expected."""
+        """The calibration from errors at hidden entries and the deviations that the model expects there."""
         if not hidden.any():
             return cls.none(hidden.shape[1])
         ratios = np.divide(errors, deviations, out=np.zeros_like(errors), where=hidden & (deviations > 0))
@@ -41,10 +41,10 @@ class ErrorCalibration:
         return cls(np.ones(d), norm.ppf(0.5 + (np.arange(NORMAL) + 0.5) / (2 * NORMAL)))
 
     def half_width(self, level: float) -> float:
-        """What the size of an error, in deviations, does not exceed with this probability.
+        """The bound, in deviations, that an absolute error does not exceed with this probability.
 
-        The (n + 1)·level-th smallest of n scores (split conformal prediction, Vovk et al. 2005); the largest if there
-        are too few.
+        It is the (n + 1)·level-th smallest of n scores (split conformal prediction, Vovk et al. 2005), or the largest
+        if there are too few.
         """
         n = len(self.scores)
         return float(self.scores[min(int(np.ceil((n + 1) * level)), n) - 1])

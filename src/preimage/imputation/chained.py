@@ -1,4 +1,4 @@
-"""Every column by kernel ridge regression on the others, one after the other, until the filled entries settle."""
+"""Kernel ridge regression of every column on the others, one after the other, in several rounds."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from preimage.gram import tiles
 from preimage.imputation.gaussian import GaussianModel
 from preimage.kernels.scales import spread_rows
 
-ENTRIES, FEWEST, MOST = 60_000, 300, 1000  # of the rows that regressions learn from, and how many rows these are
-MOST_RELATED = 256  # columns that a regression sees
+ENTRIES, FEWEST, MOST = 60_000, 300, 1000  # entries of the rows that regressions learn from; fewest and most rows
+MOST_RELATED = 256  # the most columns that a regression uses
 
 
 @dataclass(frozen=True)
 class ChainedRegression:
     """Kernel ridge regression of xⱼ on the other columns, with k(x, y) = exp(−‖x − y‖²/2ℓ²) + c xᵀy/d.
 
-    Columns count in ‖·‖² and xᵀy by the power p of their correlation with xⱼ: the neighbours of a pixel tell more of it
-    than a pixel far away. Gaps are filled by a Gaussian model first, which also tells the correlations. Each column in
-    turn is then fitted where it is observed and predicted where it is not (van Buuren & Groothuis-Oudshoorn 2011), and
-    the next column uses these predictions.
+    In ‖·‖² and xᵀy, columns have the p-th power of their correlation with xⱼ as weight: a pixel's neighbours predict it
+    better than pixels far away. A Gaussian model, which also gives the correlations, fills the gaps first. Each column
+    in turn is then fitted where it is observed and predicted where it is not (van Buuren & Groothuis-Oudshoorn 2011),
+    and the next column uses these predictions.
 
     Parameters
     ----------
     scale : float
-        ℓ, in units of the median rule's.
+        ℓ, relative to that of the median rule.
     ridge : float
         λ of (K + λI).
     linear : float
         Weight c of the linear kernel.
     n_rounds : int
-        How often all columns are predicted.
+        How many times all columns are predicted.
     related : float
-        p; with 0 all other columns count alike.
+        p; with 0 all other columns have equal weight.
     """
 
     scale: float
@@ -90,7 +90,7 @@ class ChainedMap:
         return filled
 
     def _fill(self, filled: Array, missing: Array, pairs: dict[int, _Pairs]) -> None:
-        """Replace the missing entries of ``filled``, some rows of them."""
+        """Replace the missing entries of some rows in ``filled``."""
         widths = np.broadcast_to(self.width, self.means.shape)
         for j in np.flatnonzero(missing.any(axis=0)).tolist() * self.settings.n_rounds:
             lost = missing[:, j]
@@ -100,15 +100,15 @@ class ChainedMap:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Distances, products and kernel values of pairs of rows, as the regression of one column sees them."""
+    """Distances, products and kernel values of pairs of rows, in the regression of one column."""
 
     columns: Array
-    roots: Array  # of the weights of these columns, whose mean is 1
+    roots: Array  # square roots of the weights of these columns, whose mean is 1
     linear: float
 
     @classmethod
     def of(cls, model: GaussianModel, j: int, settings: ChainedRegression) -> _Pairs:
-        """By the correlations that a Gaussian model has."""
+        """The pairs weighted by the correlations of a Gaussian model."""
         related = np.abs(model.correlations(j))
         related[j] = -1.0
         kept = len(related) - 1 if settings.related == 0 else min(len(related) - 1, MOST_RELATED)

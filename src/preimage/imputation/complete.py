@@ -1,4 +1,4 @@
-"""Gaps of new rows by a kernel PCA of complete ones: a weighted mean of pre-image methods and a Gaussian model."""
+"""Imputation of new rows with a kernel PCA of complete rows: pre-image methods and a Gaussian model, averaged."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from preimage.imputation.rounds import Rounds
 from preimage.kernels.scales import spread_rows
 from preimage.preimages.base import PreimageMethod, dense_rows
 
-SAMPLE = 600  # training rows whose entries are hidden to weigh the methods
-RATES = (0.1, 0.3, 0.5)  # shares of a row that are hidden
+SAMPLE = 600  # training rows used to find the weights of the methods
+RATES = (0.1, 0.3, 0.5)  # shares of hidden entries in a row
 Filler: TypeAlias = Callable[[Array], Array]
 
 
@@ -27,23 +27,23 @@ Filler: TypeAlias = Callable[[Array], Array]
 class Imputation:
     """Fill gaps by a Gaussian model of the training rows, and by rounds of one or more pre-image methods.
 
-    The answer is a weighted mean of theirs. Where there is only one method it has all the weight. Where there are
-    more, entries of training rows are hidden, and models fitted without those rows fill them. The weights wₘ ≥ 0, Σw
-    = 1, are those of the least squared error, separately for few, some and many hidden entries in a row.
+    The result is a weighted mean. A single method has all the weight. For several, entries of training rows are hidden,
+    and models fitted without those rows fill them. The weights wₘ ≥ 0, Σw = 1, have the least squared error, separately
+    for few, some and many hidden entries in a row.
 
     Parameters
     ----------
     methods : tuple of methods
     n_rounds : int
-        How often the filled rows are projected and replaced by pre-images.
+        How many times the filled rows are projected and replaced by pre-images.
     """
 
     methods: tuple[PreimageMethod, ...]
     n_rounds: int = 5
 
     def prepare(self, model: Decomposition, rng: Generator) -> _ImputationMap:
-        """Prepare the methods that have a weight."""
-        rng = np.random.default_rng(0)  # the same hidden entries for every model: a loaded one answers as it did
+        """The map that fills gaps, with the methods that have a weight."""
+        rng = np.random.default_rng(0)  # the same hidden entries every time, so that a loaded model gives equal results
         examples = dense_rows(model.inputs)
         if len(self.methods) > 1 and len(examples) > FOLDS:
             weights = self._weights(model, examples, rng)
@@ -54,7 +54,7 @@ class Imputation:
         return _ImputationMap(fillers, weights)
 
     def _fillers(self, model: Decomposition, examples: Array, rng: Generator, used: list[bool]) -> list[Filler | None]:
-        """The Gaussian model and the methods, prepared where they are used."""
+        """The Gaussian model and the prepared methods, None for unused ones."""
         first = GaussianModel.of(examples)
         fillers: list[Filler | None] = [first]
         for method, use in zip(self.methods, used[1:], strict=True):
@@ -62,7 +62,7 @@ class Imputation:
         return fillers
 
     def _weights(self, model: Decomposition, examples: Array, rng: Generator) -> Array:
-        """One row of weights per rate, the Gaussian model's first."""
+        """One row of weights per rate, the Gaussian model first."""
         rows = spread_rows(examples, SAMPLE)
         fold = rng.permutation(len(rows)) % FOLDS
         rest, held = rows[fold > 0], rows[fold == 0]
@@ -74,7 +74,7 @@ class Imputation:
 
 
 def _best_mixture(fillers: list[Filler | None], rows: Array, rate: float, rng: Generator) -> Array:
-    """Weights of the fillers that make the least squared error at hidden entries."""
+    """Weights of the fillers with the least squared error at hidden entries."""
     hidden = rng.random(rows.shape) < rate
     hidden[hidden.all(axis=1), 0] = rows.shape[1] == 1
     known = np.where(hidden, np.nan, rows)

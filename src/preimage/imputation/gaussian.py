@@ -1,4 +1,4 @@
-"""A Gaussian model of complete rows or, by EM, of rows with gaps; it fills gaps and tells how sure it is."""
+"""A Gaussian model of complete rows or, by EM, of rows with gaps; it fills gaps and gives their uncertainty."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from preimage.gram import tiles
 from preimage.preimages.bounds import principal_axes
 
 FOLDS = 3
-SHARES = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9)  # of a column's mean variance: noise of the model
+SHARES = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9)  # variances of the noise relative to the columns' mean variance
 FACTORS = 256  # the most factors of a model of complete rows
-FACTORS_WITH_GAPS = 64  # and of rows with gaps, where EM solves for them row by row
-LEAST_OWN = 0.01  # of a column's variance is at least its own
-INNER = 2  # steps of factor analysis in one of EM
+FACTORS_WITH_GAPS = 64  # the same for rows with gaps, where EM solves for the factors of every pattern of gaps
+LEAST_OWN = 0.01  # least variance of a column's noise, relative to its variance
+INNER = 2  # steps of factor analysis per step of EM
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianModel:
-    """x = μ + Wz + noise, with factors z ~ N(0, I) and noise of variance ψ, of one number or one per column."""
+    """x = μ + Wz + noise, with factors z ~ N(0, I) and noise of variance ψ, one for all columns or one per column."""
 
     mean: Array
     loadings: Array
@@ -31,7 +31,7 @@ class GaussianModel:
 
     @classmethod
     def of(cls, examples: Array) -> GaussianModel:
-        """The σ² whose model predicts entries of held-out examples best, each from the others of its row."""
+        """The model with the σ² that best predicts entries of held-out examples from the rest of their row."""
         held = np.arange(len(examples)) % FOLDS == 0
         shares = [share for share in SHARES if share > len(examples[0]) * np.finfo(examples.dtype).eps]
         if len(examples) > FOLDS:
@@ -43,14 +43,14 @@ class GaussianModel:
 
     @classmethod
     def start(cls, X: Array) -> GaussianModel:
-        """Columns with the means and variances that their observed entries have, and no correlation."""
+        """The model with the means and variances of observed entries, and no correlation."""
         return cls(np.nanmean(X, axis=0), np.zeros((X.shape[1], 1)), np.nanvar(X, axis=0) + np.finfo(float).tiny)
 
     @classmethod
     def _of(cls, mean: Array, variances: Array, axes: Array, share: float, n_factors: int = FACTORS) -> GaussianModel:
-        """Loadings W = V(Λ − σ²)^½, σ² the mean of the variances left out, and at least a share of a column's.
+        """The model with W = V(Λ − σ²)^½, σ² the mean of the omitted variances, and at least a share of a column's.
 
-        Nor is σ² less than the least variance, which changes nothing, but for the condition of what is solved.
+        σ² is also at least the smallest variance, which does not change the model but improves its conditioning.
         """
         kept, rest = variances[:n_factors], variances[n_factors:]
         left_out = rest.sum() / (len(mean) - n_factors) if len(rest) else 0.0
@@ -67,7 +67,7 @@ class GaussianModel:
         return model
 
     def _moments(self, X: Array) -> tuple[Array, Array]:
-        """The mean and the covariance of the rows, expected from what is observed of them."""
+        """The expected mean and covariance of the rows, given their observed entries."""
         W, d = self.loadings, X.shape[1]
         filled, uncertain = np.empty_like(X), np.zeros((d, d))
         for block in self._factors(X):
@@ -88,7 +88,7 @@ class GaussianModel:
         return found
 
     def left_out_error(self, rows: Array) -> float:
-        """The mean squared error of entries that are predicted from the others of their row.
+        """The mean squared error of entries predicted from the rest of their row.
 
         With the precision matrix P = (WWᵀ + Ψ)⁻¹ it is the mean of ((P(x − μ))ⱼ/Pⱼⱼ)².
         """
@@ -106,7 +106,7 @@ class GaussianModel:
         return unit, self.loadings / unit[:, None]
 
     def _factors(self, X: Array) -> Iterator[_Factors]:
-        """E[z | observed] of blocks of rows, and its covariance, which rows that miss the same entries share.
+        """E[z | observed] for blocks of rows, and its covariance, shared by rows with the same missing entries.
 
         With V = Ψ^−½W at observed entries, the covariance is (VₒᵀVₒ + I)⁻¹.
         """
@@ -130,7 +130,7 @@ class GaussianModel:
         return filled
 
     def deviation(self, X: Array) -> Array:
-        """Standard deviations (ψⱼ + wⱼᵀ(VₒᵀVₒ + I)⁻¹wⱼ)^½ of missing entries given the others; 0 for observed ones."""
+        """Standard deviations (ψⱼ + wⱼᵀ(VₒᵀVₒ + I)⁻¹wⱼ)^½ of missing entries given the others; 0 if observed."""
         W, found = self.loadings, np.zeros_like(X)
         for block in self._factors(X):
             spread = np.einsum("pjq,jq->pj", W @ block.inverses, W)
@@ -139,7 +139,7 @@ class GaussianModel:
         return found
 
     def draw(self, X: Array, rng: Generator) -> Array:
-        """By how much missing entries may differ from their means, drawn jointly for a row; 0 for observed ones."""
+        """Random deviations of missing entries from their means, drawn jointly for a row; 0 for observed entries."""
         found = np.zeros_like(X)
         for block in self._factors(X):
             roots = np.linalg.cholesky((block.inverses + np.swapaxes(block.inverses, 1, 2)) / 2)
@@ -151,7 +151,7 @@ class GaussianModel:
 
 @dataclass(frozen=True, eq=False)
 class _Factors:
-    """What is known of the factors of a block of rows, of which each belongs to a group that misses one pattern."""
+    """The factors of a block of rows, grouped by their pattern of missing entries."""
 
     rows: slice
     missing: Array
@@ -176,7 +176,7 @@ class EqualNoise:
 
 @dataclass(frozen=True)
 class OwnNoise:
-    """A few factors, and noise of its own variance in every column: factor analysis."""
+    """A few factors, and noise with a variance per column: factor analysis."""
 
     n_factors: int
 

@@ -1,4 +1,4 @@
-"""From rows with gaps to a model that fills them: settings and weights by the error at entries hidden on purpose."""
+"""Learning from rows with gaps to fill them: settings and weights are chosen by the error at hidden entries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from preimage.imputation.rounds import RefittedKernelPCA
 
 SHARES = (0.3, 0.1, 0.03, 0.01, 1e-3)
 FACTORS = (1, 2, 4, 8, 12, 16, 24, 32, 48)
-STEPS = 6  # of EM for every setting, from the model of the setting before
+STEPS = 6  # of EM per setting, starting at the model of the setting before
 FAMILIES: dict[str, tuple[Any, ...]] = {
     "chained kernel ridge": tuple(
         ChainedRegression(scale, ridge, related=1.0)
@@ -32,11 +32,11 @@ FAMILIES: dict[str, tuple[Any, ...]] = {
     "local Gaussians": (LocalGaussians(0.2, 1.0), LocalGaussians(0.4, 0.3), LocalGaussians(0.7, 0.3)),
     "kernel PCA": (RefittedKernelPCA(1.0, 0.9), RefittedKernelPCA(2.0, 0.97)),
 }
-MOST_ROWS = 2000  # that are learned from
-FEWEST_ROWS = 12  # with fewer, only the Gaussian model of most noise is tried
-FEW_ENTRIES, FOLDS = 10_000, 3  # tables with fewer entries have some hidden in every row, in as many folds
-RATE = 0.2  # of the entries of a complete table are hidden
-Parts: TypeAlias = Iterator[AbstractContextManager]  # of the progress, one for every table and setting
+MOST_ROWS = 2000  # used for learning
+FEWEST_ROWS = 12  # with fewer rows, only the Gaussian model of most noise is used
+FEW_ENTRIES, FOLDS = 10_000, 3  # in smaller tables entries are hidden in all rows, in this many folds
+RATE = 0.2  # share of hidden entries in a complete table
+Parts: TypeAlias = Iterator[AbstractContextManager]  # of the progress, one per table and setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +57,13 @@ class FilledByMixture:
 
     @property
     def gaussian(self) -> GaussianModel:
-        """The model that tells how sure the answers are."""
+        """The model of the uncertainty of filled entries."""
         first: GaussianModel = self.fillers[0]
         return first
 
 
 def learn(X: Array, rng: Generator) -> tuple[FilledByMixture, ErrorCalibration]:
-    """The mixture for standardised rows with gaps, and how far its answers are from the truth."""
+    """The mixture for standardised rows with gaps, and the calibration of its errors."""
     some = X if len(X) <= MOST_ROWS else X[np.sort(rng.choice(len(X), MOST_ROWS, replace=False))]
     if len(some) < FEWEST_ROWS or X.shape[1] == 1:
         model = GaussianModel.start(some).improved(some, EqualNoise(SHARES[0]), STEPS)
@@ -76,9 +76,9 @@ def learn(X: Array, rng: Generator) -> tuple[FilledByMixture, ErrorCalibration]:
 
 
 def hidden_entries(missing: Array, fold: Array, rng: Generator) -> Array:
-    """Observed entries to hide in the rows of a fold: each row loses what another row misses.
+    """Observed entries to hide in the rows of a fold: each row loses the entries that another row misses.
 
-    Every row and every column keeps something. Where nothing is missing, entries at random.
+    Every row and every column keeps some entries. If nothing is missing, random entries are hidden.
     """
     gappy = np.flatnonzero(missing.any(axis=1))
     if len(gappy):
@@ -93,7 +93,7 @@ def hidden_entries(missing: Array, fold: Array, rng: Generator) -> Array:
 
 
 def gaussian_path(X: Array, noises: list[Any]) -> Iterator[GaussianModel]:
-    """A model for every noise model, each from the one before."""
+    """A model for every noise model, each starting at the one before."""
     model = GaussianModel.start(X)
     for number, noise in enumerate(noises):
         model = model.improved(X, noise, STEPS)
@@ -132,7 +132,7 @@ class _Trial:
         return cls(tuple(picked[0]), tuple(picked[1]), np.stack(picked[2]), hidden, deviations)
 
     def refitted(self, X: Array, rng: Generator, used: Array) -> Iterator[Any]:
-        """The families that have a weight, fitted to the rows with all that is known of them; the first always."""
+        """The families fitted to the rows with all observed entries; None for kernel families without weight."""
         first: GaussianModel | None = None
         model: Any
         for number, (setting, use) in enumerate(zip(self.settings, used, strict=True)):
@@ -146,7 +146,7 @@ class _Trial:
 
 
 def _tables(X: Array, rng: Generator) -> Iterator[tuple[Array, Array]]:
-    """Rows with more gaps, and which entries were hidden: in every fold, or in half of the rows of a large table."""
+    """Rows with additional gaps, and the hidden entries: in every fold, or in half of the rows of a large table."""
     small = X.size < FEW_ENTRIES
     part = rng.permutation(len(X)) % (FOLDS if small else 2)
     for number in range(FOLDS if small else 1):
@@ -165,7 +165,7 @@ def _noises(d: int) -> dict[str, list[Any]]:
 def _best_paths(
     X: Array, tables: list, noises: list[Any], parts: Parts
 ) -> tuple[list[Any], list[GaussianModel], float, Array]:
-    """The path up to the best setting, its models of all tables, its error and its errors at hidden entries."""
+    """The path up to the best setting, its models of all tables, its total error, and its errors at hidden entries."""
 
     def path(task: tuple[Array, AbstractContextManager]) -> list[GaussianModel]:
         rows, part = task
@@ -203,7 +203,7 @@ def _errors(
 
 
 def _joined(parts: list[Array], tables: list) -> Array:
-    """One array of what belongs to the hidden entries of each table, 0 elsewhere."""
+    """One array with the values at the hidden entries of each table, 0 elsewhere."""
     found = np.zeros_like(parts[0])
     for part, (_, hidden) in zip(parts, tables, strict=True):
         found[hidden] = part[hidden]

@@ -1,4 +1,4 @@
-"""Columns of levels: one indicator per level inside, and the nearest level outside."""
+"""Categorical columns: one indicator per level for the models, and the nearest level in the result."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class Levels:
 
     @classmethod
     def of(cls, X: Array, categorical: Array) -> Levels:
-        """Those that are observed."""
+        """The observed levels."""
         pairs = zip(X.T, categorical, strict=True)
         return cls(tuple(np.unique(column[~np.isnan(column)]) if own else np.empty(0) for column, own in pairs))
 
     def spread(self, X: Array) -> Array:
-        """Rows with an indicator per level; all of them are missing where the level is."""
+        """Rows with an indicator per level; all are missing if the level is missing."""
         return np.concatenate([_indicators(X[:, [j]], levels) for j, levels in enumerate(self.levels)], axis=1)
 
     def gather(self, rows: Array) -> Array:
-        """Rows of indicators as levels: that whose indicator is largest, which is the nearest."""
+        """Rows of indicators as levels: the nearest level, whose indicator is largest."""
         columns = [
             levels[part.argmax(axis=1)] if len(levels) else part[:, 0]
             for levels, part in zip(self.levels, self._parts(rows), strict=True)
@@ -34,7 +34,7 @@ class Levels:
         return np.stack(columns, axis=1)
 
     def first(self, rows: Array) -> Array:
-        """What belongs to a column: of its indicators the largest."""
+        """One value per column: the largest of its indicators."""
         return np.stack([part.max(axis=1) for part in self._parts(rows)], axis=1)
 
     def _parts(self, rows: Array) -> list[Array]:

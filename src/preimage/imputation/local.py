@@ -1,4 +1,4 @@
-"""Rows like the one at hand: a density with a Gaussian around every known row, conditioned on what is observed."""
+"""Imputation from similar rows: a density with a Gaussian around every known row, given the observed entries."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from preimage._typing import Array, Generator
 from preimage.imputation.gaussian import GaussianModel
 from preimage.kernels.scales import spread_rows
 
-MOST = 2000  # rows that are compared with
+MOST = 2000  # known rows
 
 
 @dataclass(frozen=True)
 class LocalGaussians:
     """p(x) = Σᵢ N(x; xᵢ, h²(WWᵀ + Ψ) + κI) around the filled rows xᵢ, with the covariance of a Gaussian model.
 
-    Given the observed entries, row i has the weight N(xₒ; xᵢₒ, Hₒₒ), and the missing ones their conditional mean. With
-    h → 1 it becomes the Gaussian model, with h → 0 a mean of nearest neighbours. A row is not compared with itself.
+    Given the observed entries, row i has the weight N(xₒ; xᵢₒ, Hₒₒ), and missing entries get their conditional mean.
+    With h → 1 it becomes the Gaussian model, with h → 0 a mean of nearest neighbours. A row's own weight is 0.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class LocalMap:
         return answers
 
     def _conditional(self, X: Array, missing: Array) -> Array:
-        """Conditional means of rows that miss the same entries.
+        """Conditional means of rows with the same missing entries.
 
         With V = Ψ^−½W of observed entries, RRᵀ = VᵀV + I and u = Ψ^−½(x − xᵢ)ₒ, the distance is ‖u‖² − ‖R⁻¹Vᵀu‖².
         """

@@ -1,4 +1,4 @@
-"""Weighted means of several answers, with weights of least squared error."""
+"""Weighted means of several imputations, with the weights of least squared error."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy as np
 from preimage._typing import Array
 from preimage.preimages.convex import minimise_on_simplex
 
-PRIOR = 40  # hidden entries that all columns together count for in the weights of one
+PRIOR = 40  # weight of all columns together in the weights of one, in hidden entries
 
 
 def best_weights(grams: Array) -> Array:
-    """Weights w ≥ 0, Σw = 1 of least wᵀGw, for a batch of matrices G of products of errors; the first where G = 0."""
+    """Weights w ≥ 0, Σw = 1 of least wᵀGw, for a batch of matrices G of products of errors; if G = 0, the first."""
     sizes = np.einsum("gii->g", grams)
     scaled = grams / np.where(sizes > 0, sizes, 1)[:, None, None]
     weights, _, _ = minimise_on_simplex(scaled, np.zeros(grams.shape[:2]), 1e-9, 5000)
@@ -21,8 +21,8 @@ def best_weights(grams: Array) -> Array:
 def weights_by_column(errors: Array, hidden: Array) -> Array:
     """One row of weights per column, from errors of shape (methods, rows, columns) at hidden entries.
 
-    The products of a column's errors are added to ``PRIOR`` times the mean ones of all columns, so that columns with
-    few hidden entries take the weights that suit all.
+    The products of a column's errors are added to ``PRIOR`` times the mean products of all columns, so that columns
+    with few hidden entries get weights that suit all.
     """
     errors = np.where(hidden, errors, 0)
     own = np.einsum("arj,brj->jab", errors, errors, optimize=True)

@@ -16,13 +16,13 @@ from preimage.kernels.scales import median, spread_rows
 from preimage.preimages import Learned
 from preimage.preimages.base import InverseMap, find_in_batches
 
-MOST = 400  # rows that it is fitted on
-SETTLED = 1e-2  # of a standard deviation: filled entries that move less have settled
+MOST = 400  # rows of a fit
+SETTLED = 1e-2  # change of filled entries, in standard deviations, below which they have settled
 
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """Gaps filled at first by a Gaussian model, then by rounds of a prepared method; known entries are put back.
+    """Fills gaps by a Gaussian model, then by rounds of a prepared method; known entries are put back.
 
     Every round replaces x by ω ∘ x₀ + (1 − ω) ∘ x̂(x), with ω = 1 for an observed entry and 0 for a missing one.
     """
@@ -48,11 +48,11 @@ class RefittedKernelPCA:
     Parameters
     ----------
     scale : float
-        The length scale, in units of the median distance of the filled rows.
+        The length scale, relative to that of the median rule on the filled rows.
     share : float
         The share of the variance that the components reach.
     n_rounds, max_fits : int
-        Rounds of a fitted model, and how often it is fitted at most.
+        Rounds of a fitted model, and the most fits.
     """
 
     scale: float
@@ -61,7 +61,7 @@ class RefittedKernelPCA:
     max_fits: int = 2
 
     def fit(self, X: Array, first: GaussianModel, rng: Generator) -> Rounds:
-        """The model of the rows."""
+        """The rounds of the last fitted model."""
         X = spread_rows(X, MOST)
         filled = first(X)
         for _ in range(self.max_fits):

@@ -1,4 +1,4 @@
-"""Columns of text as numbers: every level has the number of its place, and a gap is NaN."""
+"""Columns of text as numbers: a level is the number of its place, and a gap is NaN."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from preimage._typing import Array
 class TextLevels:
     """The levels of every column of text, in alphabetical order; none for a column of numbers.
 
-    A table is an array of objects. Its gaps are None, NaN and pandas' NA, and the mark ``missing``.
+    A table is an array of objects. Its gaps are None, NaN, pandas' NA, and the value ``missing``.
     """
 
     levels: tuple[tuple[str, ...], ...]
@@ -24,7 +24,7 @@ class TextLevels:
 
     @classmethod
     def of(cls, table: Array, missing: Any = None) -> TextLevels:
-        """Those that are seen; a column is text if one of its values is no number."""
+        """The levels in a table; a column is text if one of its values is not a number."""
         found = cls((), missing)
         return cls(tuple(found._levels(column) for column in table.T), missing)
 
@@ -39,11 +39,11 @@ class TextLevels:
         return np.array([bool(levels) for levels in self.levels])
 
     def encode(self, table: Array) -> Array:
-        """The table in numbers; a level that was not seen is NaN."""
+        """The table in numbers; an unknown level is NaN."""
         return np.stack([self._numbers(*pair) for pair in zip(table.T, self.levels, strict=True)], axis=1)
 
     def decode(self, rows: Array, given: Array | None = None) -> Array:
-        """A table from numbers; values of text that were ``given`` stay as they were."""
+        """A table from numbers; text values present in ``given`` stay unchanged."""
         table = rows.astype(object)
         for place in np.flatnonzero(self.columns):
             levels = self.levels[place]
@@ -73,7 +73,7 @@ class TextLevels:
 
 
 def _is_word(value: Any) -> bool:
-    """Whether a value is text, and no number in text."""
+    """Whether a value is text, but not a number in text."""
     if not isinstance(value, str):
         return False
     try:

@@ -1,7 +1,7 @@
-"""Noise laws: how clean data become noisy.
+"""Noise laws, which make clean data noisy.
 
-A law is a frozen dataclass that is called as ``law(X, rng)`` and returns a corrupted copy of ``X``. Floating types are
-kept, other real types become float64, and ``X`` itself is never changed.
+A law is a frozen dataclass; ``law(X, rng)`` returns a corrupted copy of ``X``. Floating types are kept, other real
+types become float64, and ``X`` itself is never changed.
 
 >>> import numpy as np
 >>> Y = GaussianNoise(0.25)(np.zeros((2, 3), dtype=np.float32), np.random.default_rng(0))

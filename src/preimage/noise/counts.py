@@ -1,4 +1,4 @@
-"""Noise of counted light."""
+"""Noise of photon counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PoissonNoise(NoiseLaw):
 
     See Also
     --------
-    PoissonGaussianNoise : Counts with noise of reading out.
+    PoissonGaussianNoise : Counts with readout noise.
 
     Examples
     --------
@@ -38,28 +38,28 @@ class PoissonNoise(NoiseLaw):
         check_setting(is_real(self.peak) and 0 < self.peak < np.inf, f"peak must be > 0 and finite, got {self.peak!r}")
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
-        """Count photons."""
-        check_setting(bool(np.all(X >= 0)), "Poisson noise needs intensities: X holds negative values or NaN")
+        """Draw the counts."""
+        check_setting(bool(np.all(X >= 0)), "Poisson noise needs values ≥ 0, but X has negative values or NaN")
         return rng.poisson(self.peak * X.astype(float)) / self.peak
 
 
 @dataclass(frozen=True)
 class PoissonGaussianNoise(NoiseLaw):
-    """Light that is counted and then read out: y = a·n + √b·ε with n ~ Poisson(x/a), so that var y = a·x + b.
+    """Photon counts with readout noise: y = a·n + √b·ε with n ~ Poisson(x/a), so that var y = a·x + b.
 
     Parameters
     ----------
     a : float
-        What one count adds to a value, positive.
+        The value of one count, positive.
     b : float
-        Variance of the Gaussian noise of reading out, at least 0.
+        Variance of the Gaussian readout noise, at least 0.
     clip : tuple (low, high) or None
-        The range that noisy values are clipped to.
+        The range to which noisy values are clipped; None does not clip.
 
     See Also
     --------
     PoissonNoise : Counts alone.
-    GaussianNoise : Noise of reading out alone.
+    GaussianNoise : Readout noise alone.
 
     References
     ----------
@@ -84,7 +84,7 @@ class PoissonGaussianNoise(NoiseLaw):
         own_clip(self)
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
-        """Count, read out, then clip."""
+        """Draw the counts, add the readout noise, then clip."""
         counted = PoissonNoise(1 / self.a).corrupt(X, rng)
         Y: Array = counted + np.sqrt(self.b) * rng.standard_normal(X.shape)
         return clipped(Y, self.clip)

@@ -1,4 +1,4 @@
-"""Laws that users write."""
+"""User-defined noise laws."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CustomNoise(NoiseLaw):
 
     See Also
     --------
-    NoiseLaw : The base class, for a law with settings of its own.
+    NoiseLaw : The base class, for a law with its own settings.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class CustomNoise(NoiseLaw):
     function: Callable[[Array, np.random.Generator], ArrayLike]
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
-        """Call the function on a copy, so that it may work in place, and check what it returns."""
+        """Call the function on a copy, which it may change, and check the result."""
         Y = np.asarray(self.function(X.copy(), rng))
         check_setting(Y.shape == X.shape, f"the noise function returned shape {Y.shape} for data of shape {X.shape}")
         check_setting(Y.dtype.kind in "fiub", f"the noise function returned {Y.dtype}, not real numbers")
@@ -50,7 +50,7 @@ def as_noise(law: Any) -> NoiseLaw:
     """Return a noise law unchanged, and wrap a function (X, rng) → Y as one."""
     if isinstance(law, NoiseLaw):
         return law
-    # A class is callable too, but its constructor would take X for a parameter.
+    # A class is callable too, but X would become a parameter of its constructor.
     if callable(law) and not isinstance(law, type):
         return CustomNoise(law)
     raise TypeError(f"noise must be a law such as GaussianNoise(0.25) or a function (X, rng) -> Y, got {law!r}")

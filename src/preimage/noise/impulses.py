@@ -1,4 +1,4 @@
-"""Noise that replaces a share of the values."""
+"""Impulse noise, which replaces a share of the values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from preimage.noise.law import NoiseLaw, check_probability, check_setting, is_ra
 
 @dataclass(frozen=True)
 class _Impulses(NoiseLaw):
-    """Values that are lost with probability p, to others from low to high."""
+    """Noise that replaces values by others between low and high, with probability p."""
 
     p: float
     low: float = 0.0
@@ -32,11 +32,11 @@ class SaltAndPepper(_Impulses):
     p : float
         Probability in [0, 1] that a value is lost.
     low, high : float
-        What lost values become.
+        The replacements of lost values.
 
     See Also
     --------
-    Masking : Values lost to one value.
+    Masking : Replaces lost values by one value.
 
     References
     ----------
@@ -71,7 +71,7 @@ class RandomImpulses(_Impulses):
 
     See Also
     --------
-    SaltAndPepper : Values lost to the ends of the range.
+    SaltAndPepper : Replaces lost values by the ends of the range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a noise law is, and the checks that laws share."""
+"""The base class of noise laws, and the checks that they share."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from preimage._typing import Array
 
 
 class NoiseLaw(ABC):
-    """A law by which data are corrupted; a subclass defines ``corrupt``.
+    """The base class of noise laws; a subclass defines ``corrupt``.
 
     See Also
     --------
     CustomNoise : A law from a function, without a class.
-    GaussianNoise : The law used most.
+    GaussianNoise : The most common law.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class NoiseLaw(ABC):
         Returns
         -------
         Y : ndarray of the shape of X
-            In X's dtype if that is a floating one, else in float64.
+            In the dtype of X if it is floating, else in float64.
         """
         X = real_array(X)
         return np.asarray(self.corrupt(X, np.random.default_rng(rng)), dtype=X.dtype)
@@ -56,7 +56,7 @@ class NoiseLaw(ABC):
 
 
 def real_array(X: ArrayLike) -> Array:
-    """Real numbers as a floating array; anything else is refused."""
+    """Real numbers as a floating array; refuse anything else."""
     X = np.asarray(X)
     if X.dtype.kind not in "fiub":
         raise TypeError(f"noise needs a dense array of real numbers, got dtype {X.dtype}")
@@ -64,35 +64,35 @@ def real_array(X: ArrayLike) -> Array:
 
 
 def check_setting(condition: bool, sentence: str) -> None:
-    """Refuse a setting with a sentence."""
+    """Raise ValueError with this sentence unless the condition holds."""
     if not condition:
         raise ValueError(sentence)
 
 
 def check_probability(p: Any) -> None:
-    """Refuse what is no number in [0, 1]."""
+    """Refuse anything but a number in [0, 1]."""
     check_setting(is_real(p) and 0 <= p <= 1, f"p must be a probability in [0, 1], got {p!r}")
 
 
 def own_clip(law: Any) -> None:
-    """Check the range that a law clips to, and keep it as a tuple, since lists cannot be hashed."""
+    """Check the clipping range of a law, and store it as a tuple, since lists cannot be hashed."""
     check_setting(law.clip is None or is_range(law.clip), f"clip must be None or low < high, got {law.clip!r}")
     if law.clip is not None:
         object.__setattr__(law, "clip", tuple(law.clip))
 
 
 def clipped(Y: Array, clip: tuple[float, float] | None) -> Array:
-    """Y within a range, or as it is where there is none."""
+    """Y clipped to a range, or Y itself if the range is None."""
     return Y if clip is None else np.clip(Y, *clip)
 
 
 def is_real(value: Any) -> bool:
-    """Whether it is one real number."""
+    """Whether a value is one real number."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def is_range(pair: Any) -> bool:
-    """Whether it is a pair of a smaller and a larger number."""
+    """Whether a value is a pair (low, high) with low < high."""
     return (
         isinstance(pair, (tuple, list))
         and len(pair) == 2

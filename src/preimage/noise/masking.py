@@ -1,4 +1,4 @@
-"""Values that are set to zero."""
+"""Noise that replaces values by a constant."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from preimage.noise.law import NoiseLaw, check_probability, check_setting, is_re
 
 @dataclass(frozen=True)
 class Masking(NoiseLaw):
-    """Lost values: each value is replaced with probability p.
+    """Lost values: each value is replaced by a constant with probability p.
 
     Parameters
     ----------
     p : float
         Probability in [0, 1] that a value is lost.
     value : float
-        What lost values become; NaN marks them as missing.
+        The replacement of lost values; NaN marks them as missing.
 
     See Also
     --------
-    SaltAndPepper : Values lost to one of two values.
+    SaltAndPepper : Replaces lost values by one of two values.
     preimage.Imputer : Fills missing entries.
 
     Examples

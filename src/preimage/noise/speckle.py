@@ -1,4 +1,4 @@
-"""Noise that multiplies the signal."""
+"""Speckle: noise that multiplies the signal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from preimage.noise.law import NoiseLaw, check_setting, clipped, is_real, own_cl
 
 @dataclass(frozen=True)
 class SpeckleNoise(NoiseLaw):
-    """Multiplicative noise, as of radar and ultrasound: y = x + √c·xε + √b·η with ε, η ~ N(0, 1): var y = c·x² + b.
+    """Multiplicative noise, as in radar and ultrasound: y = x + √c·xε + √b·η, ε, η ~ N(0, 1), so var y = c·x² + b.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class SpeckleNoise(NoiseLaw):
     b : float
         Variance of the additive noise, at least 0.
     clip : tuple (low, high) or None
-        The range that noisy values are clipped to.
+        The range to which noisy values are clipped; None does not clip.
 
     See Also
     --------

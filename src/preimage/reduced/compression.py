@@ -27,7 +27,7 @@ def compress(model: Decomposition, n_points: int, *, method: Any = "auto") -> tu
         raise TypeError("a model on random features has no points to compress: use fewer features instead.")
     if is_number(n_points) and n_points < model.n_components:
         raise ValueError(
-            f"n_points={n_points} is too small for {model.n_components} components: use at least {model.n_components}."
+            f"n_points={n_points} is less than the {model.n_components} components: use at least as many points."
         )
     deviations = model.input_codes.std(axis=0)
     found = reduced_set(_mean_and_axes(model, deviations), n_points, method=method)

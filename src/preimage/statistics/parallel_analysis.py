@@ -19,7 +19,7 @@ from preimage.gram import threads
 from preimage.gram.operators import gram_operator
 from preimage.kernels import Kernel, Precomputed, scales
 
-MOST_ROWS = 1000  # rows that are permuted; the components of more rows are found in a sample of them
+MOST_ROWS = 1000  # larger matrices are sampled
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class ParallelAnalysis:
     Attributes
     ----------
     n_components : int
-        How many leading eigenvalues exceed their thresholds; 0 where none does.
+        The number of leading eigenvalues that exceed their thresholds; 0 if none does.
     eigenvalues : array of shape (k,)
         Eigenvalues λₖ of the centred kernel matrix.
     thresholds : array of shape (k,)
@@ -37,7 +37,7 @@ class ParallelAnalysis:
 
     See Also
     --------
-    parallel_analysis : What returns it.
+    parallel_analysis : Returns it.
 
     Examples
     --------
@@ -69,16 +69,16 @@ def parallel_analysis(
     quantile: float = 0.95,
     random_state: int | np.random.Generator = 0,
 ) -> ParallelAnalysis:
-    """Leading components whose eigenvalues exceed a quantile of those of column-wise permuted data.
+    """The number of leading components whose eigenvalues exceed a quantile of those of column-wise permuted data.
 
     With B permutations the threshold Tₖ is the ⌈quantile · (B + 1)⌉-th smallest of the k-th eigenvalues of the permuted
-    data's centred kernel matrices. For independent columns λ₁ > T₁ then has exactly the probability 1 − quantile (a
-    Monte-Carlo test); B of 19 is the least for 95 %. q is the number of leading λₖ > Tₖ.
+    data's centred kernel matrices. For independent columns, λ₁ > T₁ then has exactly the probability 1 − quantile (a
+    Monte-Carlo test); 95 % needs B ≥ 19. The result is the number of leading λₖ > Tₖ.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (rows, d)
-        Of more than 1000 rows that many, evenly spaced, are taken: fewer rows find fewer of the weak components.
+        Of more than 1000 rows, 1000 evenly spaced ones are used; fewer rows show fewer of the weak components.
     kernel : Kernel
         A rule for its length scale is resolved on X.
     n_permutations : int
@@ -86,11 +86,11 @@ def parallel_analysis(
     quantile : float
         In (0, 1).
     random_state : int or Generator
-        Where the permutations come from.
+        Seed of the permutations.
 
     See Also
     --------
-    preimage.KernelPCA : Takes the number with ``n_components="auto"``.
+    preimage.KernelPCA : Uses the number with ``n_components="auto"``.
     preimage.plot.scree : Draws the thresholds.
 
     References
@@ -132,7 +132,7 @@ def permute_columns(X: RowsLike, rng: np.random.Generator) -> Any:
 
 
 def _spectrum(kernel: Kernel, X: RowsLike) -> np.ndarray:
-    """All eigenvalues of the centred kernel matrix but the last, which centring makes 0; descending."""
+    """All eigenvalues of the centred kernel matrix, descending, except the last, which centring makes 0."""
     operator, _ = gram_operator(kernel, X, center=True, storage="square")
     with threads.single_threaded_blas():
         values = scipy.linalg.eigvalsh(operator.dense(), overwrite_a=True, check_finite=False)
@@ -142,8 +142,8 @@ def _spectrum(kernel: Kernel, X: RowsLike) -> np.ndarray:
 def _check(kernel: Kernel, X: RowsLike, n_permutations: int, quantile: float) -> None:
     if isinstance(kernel, Precomputed):
         raise ValueError(
-            "parallel analysis permutes the columns of the data, which a precomputed kernel matrix does not hold: give "
-            "the rows and a kernel, or a number of components."
+            "parallel analysis permutes the columns of the data, which a precomputed kernel matrix does not contain: "
+            "give the rows and a kernel, or a number of components."
         )
     if X.shape[0] < 2:
         raise ValueError("parallel analysis needs at least 2 rows.")

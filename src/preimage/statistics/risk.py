@@ -1,7 +1,7 @@
 """The error of a map from noisy rows to clean ones, estimated without clean rows.
 
-``ask(Y, rng)`` returns the rows that a map must answer, and the function that evaluates its answers row by row, so that
-any caller may compute the answers, in one batch.
+``ask(Y, rng)`` returns the rows to map, and a function that evaluates the mapped rows, so that any caller can map them
+in one batch.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class RiskQuery:
 
 
 class Risk(Protocol):
-    """An estimate of the error of a map; ``verb`` is what an estimator must do with the rows, "denoise" or "impute"."""
+    """An estimate of the error of a map; ``verb`` names the estimator's method, "denoise" or "impute"."""
 
     verb: str
 
     def ask(self, Y: np.ndarray, rng: np.random.Generator) -> RiskQuery:
-        """What the map must answer for noisy rows Y."""
+        """The query for noisy rows Y."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +43,15 @@ class RiskEstimate:
     Attributes
     ----------
     value : float
-        The estimate; it may be negative where the error is small compared to the noise.
+        The estimate; it may be negative if the error is small compared to the noise.
     standard_error : float
-        Of the value, from the differences between rows; NaN for a single row.
+        The standard error of the value, from the variation between rows; NaN for a single row.
     rows : array of shape (rows,)
-        The error of every row; single ones are noisy, use their mean.
+        The error of every row; single errors are noisy, so use their mean.
 
     See Also
     --------
-    sure, masked_error : What returns it.
+    sure, masked_error : Return it.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class RiskEstimate:
 
     @classmethod
     def of(cls, rows: np.ndarray) -> RiskEstimate:
-        """From the errors of rows."""
+        """The estimate from the errors of rows."""
         error = float(rows.std(ddof=1) / np.sqrt(len(rows))) if len(rows) > 1 else float("nan")
         return cls(float(rows.mean()), error, rows)
 
@@ -80,15 +80,15 @@ class Sure:
 
         ‖f(y) − x‖²/d  ≈  ‖f(y) − y‖²/d − σ² + (2σ²/d) · bᵀ(f(y + hb) − f(y))/h,      b = ±1
 
-    unbiased up to O(h) for any f that does not know the noise of y: rows used to fit f do not count.
+    unbiased up to O(h) for any f that is independent of the noise of y: rows used to fit f give too low a risk.
 
     Parameters
     ----------
     sigma : float
-        The noise's standard deviation; an error of 1 % in it is about 2σ²/100 in the risk, the same for all maps.
+        The standard deviation of the noise; an error of 1 % in it changes the risk of all maps by about 2σ²/100.
     step : float
-        h as a fraction of σ. Maps that jump, as those by nearest neighbours do, need a longer step for less noise,
-        smooth ones a shorter step for less bias.
+        h as a fraction of σ. Maps that jump, such as nearest neighbours, need a longer step for less noise; smooth maps
+        need a shorter step for less bias.
 
     See Also
     --------
@@ -119,17 +119,17 @@ class Sure:
         positive("step", self.step)
 
     def ask(self, Y: np.ndarray, rng: np.random.Generator) -> RiskQuery:
-        """The rows, and the rows moved along b."""
+        """The query: the rows, and the rows moved along b."""
         h = self.step * self.sigma
-        # One draw per sign, so that the probes of a row do not depend on how the rows come in batches.
+        # One draw per sign, so that the probe of a row does not depend on the batches.
         probe = np.where(rng.random(Y.shape) < 0.5, -1, 1).astype(Y.dtype)
 
         return RiskQuery(np.concatenate([Y, Y + h * probe]), lambda answers: self.evaluate(Y, probe, answers))
 
     def evaluate(self, Y: np.ndarray, probe: np.ndarray, answers: np.ndarray, where: np.ndarray | bool = True) -> Array:
-        """The risk of each row from what a map made of the rows Y and, after them, of the rows moved by h · probe.
+        """The risk of each row, from the mapped rows Y followed by the mapped rows Y + h · probe.
 
-        ``where`` leaves entries out; it must not depend on their own noise.
+        ``where`` selects the entries that count; it must not depend on their own noise.
         """
         still, moved = answers[: len(Y)], answers[len(Y) :]
         divergence = probe * (moved - still) / (self.step * self.sigma)
@@ -139,15 +139,15 @@ class Sure:
 
 @dataclass(frozen=True)
 class Masked:
-    """Entries are hidden, filled in by the map, and compared with what they were.
+    """The error at hidden entries that the map fills in.
 
-    For noise of any law that is independent between entries this is the error of the map at unseen entries plus the
-    noise's variance, which is the same for all maps; so it orders them without knowing the noise.
+    For noise of any law that is independent between entries, this is the error of the map at unseen entries plus the
+    variance of the noise. The latter is the same for all maps, so the estimate ranks maps without knowing the noise.
 
     Parameters
     ----------
     fraction : float
-        The share of entries that is hidden, at least one in every row.
+        The share of entries to hide, at least one in every row.
 
     See Also
     --------
@@ -171,10 +171,10 @@ class Masked:
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction < 1:
-            raise ValueError(f"the fraction of hidden entries must lie between 0 and 1, not {self.fraction!r}.")
+            raise ValueError(f"fraction, the share of hidden entries, must lie between 0 and 1, not {self.fraction!r}.")
 
     def ask(self, Y: np.ndarray, rng: np.random.Generator) -> RiskQuery:
-        """The rows with NaN where entries are hidden."""
+        """The query: the rows with hidden entries as NaN."""
         draws = rng.random(Y.shape)
         hidden = draws < np.maximum(self.fraction, np.nextafter(draws.min(axis=1, keepdims=True), 1))
         hidden[hidden.all(axis=1), 0] = Y.shape[1] == 1  # some entry must stay visible
@@ -194,7 +194,7 @@ def sure(function: Map, Y: RowsLike, sigma: float, *, step: float = 0.2, random_
     function : callable
         Maps noisy rows to clean ones, each row by itself. It must not have been fitted on these rows.
     Y : array of shape (rows, d)
-        Noisy rows; they are worked on in batches.
+        Noisy rows, processed in batches.
     sigma : float
         Standard deviation of the noise, see :func:`preimage.selection.noise_level`.
     step, random_state
@@ -225,9 +225,9 @@ def masked_error(function: Map, X: RowsLike, *, fraction: float = 0.1, random_st
     function : callable
         Maps rows with NaN entries to complete ones.
     X : array of shape (rows, d)
-        Rows whose entries are hidden in part.
+        Rows in which to hide entries.
     fraction : float
-        The share of entries that is hidden, at least one in every row.
+        The share of entries to hide, at least one in every row.
     random_state : int
         Seed of the choice.
 
@@ -248,7 +248,7 @@ def masked_error(function: Map, X: RowsLike, *, fraction: float = 0.1, random_st
 
 
 def estimate(risk: Risk, function: Map, Y: RowsLike, *, random_state: int = 0) -> RiskEstimate:
-    """A risk of any kind, batch by batch."""
+    """The estimate of a risk of any kind, batch by batch."""
     Y, rng = _rows(Y), np.random.default_rng(random_state)
     parts = []
     for rows in _batches(Y):
@@ -264,5 +264,5 @@ def _batches(Y: np.ndarray) -> Iterator[slice]:
 def _rows(Y: RowsLike) -> np.ndarray:
     Y = np.asarray(Y)
     if Y.ndim != 2 or not Y.size or Y.dtype.kind not in "fiub":
-        raise ValueError("a risk is taken over the rows of a matrix of real numbers.")
+        raise ValueError("a risk needs a matrix of real numbers, one observation per row.")
     return Y if Y.dtype.kind == "f" else Y.astype(float)

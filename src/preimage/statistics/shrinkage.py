@@ -1,4 +1,4 @@
-"""Sample spectra corrected for the few rows that they come from."""
+"""Sample spectra corrected for a small number of rows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from scipy.optimize import isotonic_regression
 
 from preimage._typing import Array
 
-WIDEST = 0.4  # the bandwidth beside an eigenvalue is less than 1/√5, so that the kernel keeps away from 0
+WIDEST = 0.4  # bandwidth relative to an eigenvalue; below 1/√5 the kernel does not reach 0
 
 
 def shrunken_spectrum(values: Array, n: int) -> Array:
     """The variances dᵢ = uᵢᵀCuᵢ of new rows along the eigenvectors uᵢ of a sample covariance, from its eigenvalues.
 
-    Large eigenvalues λ of a sample are too large, small ones too small, since the eigenvectors have seen its noise.
-    With the eigenvalues' density f and its Hilbert transform Hf, c their number divided by n,
+    Large eigenvalues λ of a sample are too large and small ones too small, since the eigenvectors fit its noise. With
+    the density f of the eigenvalues, its Hilbert transform Hf, and c their number divided by n,
 
         d = λ / ((πcλf(λ))² + (1 − c − πcλHf(λ))²)
 
@@ -25,7 +25,7 @@ def shrunken_spectrum(values: Array, n: int) -> Array:
     values : array
         Eigenvalues; those that are 0 up to round-off stay as they are.
     n : int
-        Rows of the sample, less one for their mean.
+        The number of rows of the sample, minus one for their mean.
     """
     values = np.maximum(np.asarray(values, dtype=float), 0)
     seen = values > len(values) * np.finfo(np.float32).eps * values.max(initial=0.0)
@@ -42,7 +42,7 @@ def shrunken_spectrum(values: Array, n: int) -> Array:
 
 
 def _density(values: Array, width: float) -> tuple[Array, Array]:
-    """The density of the eigenvalues and its Hilbert transform, at each of them; ``width`` in units of an eigenvalue.
+    """The density of the eigenvalues and its Hilbert transform, at each of them; ``width`` is relative to each.
 
     The kernel is K(x) = 3(1 − x²/5)₊/(4√5); its transform is −3x/(10π) + 3(1 − x²/5) log|(√5 − x)/(√5 + x)|/(4√5π).
     """

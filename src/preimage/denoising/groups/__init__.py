@@ -1,4 +1,4 @@
-"""Groups of similar patches of one image, answered by ridge regression."""
+"""Groups of similar patches of one image, denoised by ridge regression."""
 
 from preimage.denoising.groups.matching import PatchGroups, Search, find_groups
 from preimage.denoising.groups.steps import Steps, Variance

@@ -1,8 +1,8 @@
-"""Groups of similar patches: where they are found, and how their answers become an image again.
+"""Groups of similar patches: how they are found, and how estimates of patches become an image.
 
-An image is an array of one axis (signals), two, or three (volumes). A patch is known by its first corner, and corners
-are numbered in C order. References stand on a coarser grid of corners, the last ones included, and are worked through
-in blocks, so that memory beside the image is small.
+An image is an array of one axis (signals), two, or three (volumes). A patch is identified by its first corner, and
+corners are numbered in C order. Reference patches form a coarser grid of corners that includes the last ones. They are
+processed in blocks, which need little memory besides the image.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ import scipy.sparse as sp
 
 from preimage.gram import threads
 
-MATCHED = {1: 64, 2: 8, 3: 4}  # references along a side of a block, by the number of axes, while patches are sought
-ANSWERED = {1: 256, 2: 16, 3: 6}  # and while their groups are answered
+MATCHED = {1: 64, 2: 8, 3: 4}  # references along a side of a block in the search for patches, by the number of axes
+ANSWERED = {1: 256, 2: 16, 3: 6}  # the same while groups are denoised
 
-FRAMES = 5  # of a stack in which similar patches are sought
+FRAMES = 5  # frames of a stack in which similar patches are searched
 
 Rule = Callable[..., tuple[list[np.ndarray], np.ndarray]]
 
 
 @dataclass(frozen=True)
 class Search:
-    """How similar patches are looked for.
+    """Settings of the search for similar patches.
 
     Parameters
     ----------
     side : int or tuple of ints
         Points along the sides of a patch.
     n_similar : int
-        Patches in a group, the reference among them.
+        Patches in a group, including the reference.
     window : int or tuple of ints
-        Corners along the sides of the window around a reference in which they are sought.
+        Corners along the sides of the search window around a reference.
     stride : int or tuple of ints
         Corners from one reference to the next.
     """
@@ -46,7 +46,7 @@ class Search:
     stride: int | tuple[int, ...]
 
     def within(self, grid: tuple[int, ...]) -> Search:
-        """The same for an image of this shape: patches are at most half as long, and one frame deep in a stack."""
+        """The settings for an image of this shape: patches have at most half its sides, and one frame of a stack."""
         longest = tuple(max(1, length // 2) for length in grid)
         sides, strides, windows = (_each(value, grid) for value in (self.side, self.stride, self.window))
         if len(grid) == 3:
@@ -62,13 +62,13 @@ class Search:
         return _each(self.stride, grid)
 
     def windows(self, corners: tuple[int, ...]) -> tuple[int, ...]:
-        """The sides of a window, no longer than there are corners."""
+        """The sides of a window, at most the number of corners."""
         return tuple(min(side, length) for side, length in zip(_each(self.window, corners), corners, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class PatchGroups:
-    """Similar patches of every reference.
+    """The similar patches of every reference.
 
     Attributes
     ----------
@@ -96,15 +96,15 @@ class PatchGroups:
         return tuple(length - side + 1 for length, side in zip(self.grid, self.sides, strict=True))
 
     def answer(self, rule: Rule, maps: list[np.ndarray], *flat: np.ndarray) -> list[np.ndarray]:
-        """Images that a rule makes of all groups, each point the weighted mean of the patches that hold it.
+        """Images from a rule applied to all groups; each point is the weighted mean of the patches that contain it.
 
         Parameters
         ----------
         rule : callable
             Takes the patches of each map as an array of shape (groups, n_similar, n), and the means over the same
-            patches of each flat map, (groups, n_similar); returns answers of the shape of the patches, and weights.
+            patches of each flat map, (groups, n_similar); returns estimates of the shape of the patches, and weights.
         maps, flat : arrays of shape ``grid``
-            What is seen of the patches, and what only their means matter of.
+            Maps given as patches, and maps given as means over patches.
         """
         found = threads.parallel_map(lambda block: self._part(block, rule, maps, flat), _blocks(self.shape, ANSWERED))
         sums = [np.zeros(self.grid, dtype=np.float32) for _ in found[0][1]]
@@ -115,7 +115,7 @@ class PatchGroups:
         return [answer / weight for answer in answers]
 
     def _part(self, block: tuple[slice, ...], rule: Rule, maps, flat):
-        """What one block of references adds to the sums of answers, and, last, to that of weights."""
+        """The place of one block of references, and its sums of weighted estimates and, last, of weights."""
         members = self.members.reshape(*self.shape, -1)[block].reshape(-1, self.members.shape[1])
         at = np.unravel_index(members, self.corners)
         first = [int(axis.min()) for axis in at]
@@ -137,9 +137,9 @@ class PatchGroups:
 
 
 def find_groups(image: np.ndarray, search: Search) -> PatchGroups:
-    """The patches nearest to each reference, itself first, by the squared distance within its window.
+    """The patches nearest to each reference, itself included, by squared distance within its window.
 
-    ‖a − b‖² = ‖a‖² + ‖b‖² − 2aᵀb comes from one product of the references of a block with all patches around them.
+    ‖a − b‖² = ‖a‖² + ‖b‖² − 2aᵀb takes one product of the references of a block with all patches around them.
     """
     grid, sides = image.shape, search.sides(image.shape)
     corners = tuple(length - side + 1 for length, side in zip(grid, sides, strict=True))
@@ -200,7 +200,7 @@ def _references(length: int, step: int) -> np.ndarray:
 
 
 def _numbers(along: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """The numbers of the points of a grid within an array of this shape."""
+    """The flat indices of the points of a grid in an array of this shape."""
     return np.ravel_multi_index(np.meshgrid(*along, indexing="ij"), shape).ravel()
 
 

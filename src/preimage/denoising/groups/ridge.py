@@ -1,12 +1,12 @@
 """Ridge regression within groups of similar patches (Herbreteau & Kervrann 2022, 2024).
 
 The rows of a group's Y = X + noise are its noisy patches; row j has noise of the total variance dⱼ, D = diag(d). Every
-row is answered by a combination of all, X̂ = ΘY with rows of Θ that sum to 1. The risk E‖ΘY − X‖² is least at
+row is estimated by a combination of all, X̂ = ΘY with rows of Θ that sum to 1. The risk E‖ΘY − X‖² is least at
 
     Θ = I − D(Q⁻¹ − uuᵀ/1ᵀu),   u = Q⁻¹1,   Q = XXᵀ + D.
 
 Scaled to noise of variance 1, Ỹ = D^(−½)(Y − 1mᵀ) about the mean m with weights 1/d, this is plain ridge regression,
-X̂ = 1mᵀ + D^½ X̃(X̃ᵀX̃ + I)⁻¹X̃ᵀỸ. Constants pass, and the smaller of two systems is solved, of n or of k equations.
+X̂ = 1mᵀ + D^½ X̃(X̃ᵀX̃ + I)⁻¹X̃ᵀỸ. Constants are kept, and the smaller system is solved, of n or of k equations.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 
 
 def by_pilot(pilot: np.ndarray, noisy: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The answers where a pilot stands in for the truth X, and the weights 1/(dⱼ‖Θ̃ⱼ‖²) that they deserve.
+    """The estimates with a pilot in place of the truth X, and their weights 1/(dⱼ‖Θ̃ⱼ‖²).
 
     Parameters
     ----------
     pilot, noisy : arrays of shape (groups, k, n)
     d : array that broadcasts to (groups, k)
-        Noise of the patches, the sum of the variances of their points.
+        The summed noise variances of the points of each patch.
     """
     scale, share = _scales(d, noisy.shape[:2])
     X, _ = _centred(pilot, scale, share)
@@ -39,9 +39,9 @@ def by_pilot(pilot: np.ndarray, noisy: np.ndarray, d: np.ndarray) -> tuple[np.nd
 
 
 def by_stein(noisy: np.ndarray, d: np.ndarray, extra: float) -> tuple[np.ndarray, np.ndarray]:
-    """The answers of least Stein risk from the noisy patches alone, Q = YYᵀ + αD and Θ = I − (1 + α)DQ⁻¹.
+    """The estimates of least Stein risk from the noisy patches alone, Q = YYᵀ + αD and Θ = I − (1 + α)DQ⁻¹.
 
-    α = ``extra`` is noise more than there is, which keeps Q well conditioned.
+    The extra noise α = ``extra`` keeps Q well conditioned.
     """
     k = noisy.shape[1]
     scale, share = _scales(d, noisy.shape[:2])
@@ -53,7 +53,7 @@ def by_stein(noisy: np.ndarray, d: np.ndarray, extra: float) -> tuple[np.ndarray
 
 
 def _inverse(gram: np.ndarray, ridge: float) -> np.ndarray:
-    """(G + λI)⁻¹, where λ is never lost beside the rounding of G."""
+    """(G + λI)⁻¹, with λ raised to the rounding error of G."""
     least = np.finfo(gram.dtype).eps * np.trace(gram, axis1=1, axis2=2)
     at = np.arange(gram.shape[-1])
     gram[:, at, at] += (ridge + least)[:, None]

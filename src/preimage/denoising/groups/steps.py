@@ -1,11 +1,11 @@
-"""From a noisy image to its answer in two steps and more, by ridge regression within groups of similar patches.
+"""Denoising of an image in two or more steps, by ridge regression within groups of similar patches.
 
-The *first* step finds groups in the noisy image and answers them by Stein's estimate. The *second* finds them anew in
-the first answer, which now stands in for the truth (Herbreteau & Kervrann 2022, NL-Ridge). *Gradual* steps go on from
-there. Each removes a part of the noise and leaves the rest, so that groups and pilot get better before the last noise
-goes (Herbreteau & Kervrann 2024, LIChI).
+The *first* step finds groups in the noisy image and denoises them by Stein's estimate. The *second* step finds groups
+in this estimate, which then replaces the truth in the regression (Herbreteau & Kervrann 2022, NL-Ridge). *Gradual*
+steps follow. Each removes a part of the noise, so that groups and pilot improve before the last noise is removed
+(Herbreteau & Kervrann 2024, LIChI).
 
-The channels of an image are answered one by one in groups that are found in the first of them.
+All channels are denoised one by one, in the groups of the first.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from preimage.denoising.groups.matching import PatchGroups, Search, find_groups
 from preimage.denoising.groups.ridge import by_pilot, by_stein
 
 EXTRA = 0.05  # α of the first step
-LEFT = 0.75  # the share of the noise that gradual steps begin with
+LEFT = 0.75  # share of the noise with which the gradual steps begin
 
 Variance = Callable[[np.ndarray | None], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Steps:
-    """How an image is answered.
+    """The steps that denoise an image.
 
     Parameters
     ----------
     first, second : Search
-        Where groups are found.
+        The search for groups in these steps.
     gradual : Search, optional
-        And for the gradual steps, if there are any.
+        The search in gradual steps, if there are any.
     n_gradual : int
-        How many there are.
+        The number of gradual steps.
     renew : int
-        After so many of these, groups are found anew.
+        The number of gradual steps between searches.
     last : Search, optional
-        For one more step like the second, with their answer as the pilot.
+        The search in one more step like the second, with the gradual estimate as the pilot.
     """
 
     first: Search
@@ -51,17 +51,17 @@ class Steps:
     last: Search | None = None
 
     def __call__(self, noisy: np.ndarray, variance: Variance) -> dict[str, np.ndarray]:
-        """The answers to an image of shape (grid…, channels), in single precision, each by its name.
+        """The estimates of an image of shape (grid…, channels), in single precision, by name.
 
-        Those of the second, the last gradual and the last step, as far as there are such.
+        They are those of the second step and, if there are such, of the gradual steps and the last step.
 
         Parameters
         ----------
         noisy : array
-            Its first channel is the one in which groups are found.
+            The image; groups are found in its first channel.
         variance : callable
             From an estimate of the image, None at first, to the variances of the noise: an array of its shape, or
-            one per channel where the noise is the same everywhere.
+            one per channel if the noise is the same everywhere.
         """
         noisy = noisy.astype(np.float32, copy=False)
         estimate = self._first(noisy, variance(None))
@@ -78,11 +78,11 @@ class Steps:
 
     @property
     def n_steps(self) -> int:
-        """How many steps there are in all."""
+        """The number of all steps."""
         return 2 + self.n_gradual + (self.last is not None)
 
     def within(self, grid: tuple[int, ...]) -> Steps:
-        """The same steps for an image of this shape."""
+        """The steps adapted to an image of this shape."""
         return self.each(lambda search: search.within(grid))
 
     def each(self, change: Callable[[Search], Search]) -> Steps:
@@ -124,10 +124,10 @@ class Steps:
 
 @dataclass(frozen=True)
 class _Gradual:
-    """One gradual step: noise is taken out of what is left of it, until the share τ = ``left`` of σ remains.
+    """One gradual step: it removes noise until the share τ = ``left`` of σ remains.
 
-    t = max(τ, 1 − rms(Y − Z)/σ) is the share of the noise that a group still has in Z; its answer X̂ has noise of
-    variance (tσ)² taken out of Z, and Ẑ = (1 − τ/t)X̂ + (τ/t)Z keeps the share τ.
+    t = max(τ, 1 − rms(Y − Z)/σ) is the share of the noise that a group still has in Z. X̂ is the estimate from Z with
+    noise of variance (tσ)², and Ẑ = (1 − τ/t)X̂ + (τ/t)Z keeps the share τ.
     """
 
     left: float
@@ -142,7 +142,7 @@ class _Gradual:
 
 
 def _each_channel(groups: PatchGroups, rule, variances: np.ndarray, *maps: np.ndarray) -> list[np.ndarray]:
-    """The images that a rule makes of the channels of maps."""
+    """The images from a rule applied to each channel of the maps."""
     found = []
     for channel in range(maps[0].shape[-1]):
         seen = [np.ascontiguousarray(image[..., channel]) for image in maps]

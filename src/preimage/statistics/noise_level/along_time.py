@@ -1,8 +1,8 @@
 """The noise level of a long signal, and how it changes along time.
 
 The signal is cut into frames, and an orthonormal cosine transform turns white noise into independent coefficients of
-variance σ². The slow coefficients of a frame tell how flat it is; the others, in bands, tell the noise of flat frames.
-Signal fills some bands more than others, and only raises them: noise is what the lowest bands agree on.
+variance σ². The low frequencies of a frame show how flat it is; the others, in bands, show the noise of flat frames.
+Signal can only raise a band, and some more than others, so the noise is the level that the lowest bands agree on.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from preimage.statistics.noise_level.level import FLOOR
 __all__ = ["LevelTrack", "SignalNoise", "noise_along_time"]
 
 FRAME = 64  # samples
-SLOW, WIDTH = 16, 8  # slow coefficients of a frame, and coefficients of a band
-BLOCK = 4096  # frames that are transformed at once
-SEGMENT, FEWEST_FRAMES, SEGMENTS = 128, 16, 8  # frames of a segment: the most, the fewest; and how many there may be
-BIAS = 0.05  # relative bias that is allowed for beside chance
-CHANGES, CLEARLY = 1.5, 4.0  # the noise changes if variances differ by this factor, and so much more than by chance
+SLOW, WIDTH = 16, 8  # low-frequency coefficients of a frame, and coefficients of a band
+BLOCK = 4096  # frames transformed at once
+SEGMENT, FEWEST_FRAMES, SEGMENTS = 128, 16, 8  # frames per segment: the most and the fewest; and the wanted segments
+BIAS = 0.05  # allowed relative bias, in addition to chance
+CHANGES, CLEARLY = 1.5, 4.0  # the noise changes if variances differ by this factor, and this much more than by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class LevelTrack:
 
     @property
     def sigma(self) -> float:
-        """The level of a sample, a root mean square over all."""
+        """The level of all samples, a root mean square."""
         return float(np.sqrt(np.mean(np.square(self.sigmas))))
 
     def variance(self, start: int, stop: int) -> np.ndarray:
@@ -66,7 +66,7 @@ class SignalNoise:
 
     @classmethod
     def estimated(cls, signal: np.ndarray) -> SignalNoise:
-        """From a signal of shape (length, channels)."""
+        """The noise of a signal of shape (length, channels)."""
         return cls(tuple(noise_along_time(channel) for channel in signal.T))
 
     @classmethod
@@ -81,12 +81,12 @@ class SignalNoise:
 
     @property
     def sigma(self) -> float:
-        """The level of a number, a root mean square over all."""
+        """The level of all channels, a root mean square."""
         return float(np.sqrt(np.mean(np.square(self.sigmas))))
 
     @property
     def is_constant(self) -> bool:
-        """Whether it does not change along time."""
+        """Whether no channel's level changes along time."""
         return all(track.is_constant for track in self.tracks)
 
     def of(self, channels: np.ndarray) -> SignalNoise:
@@ -101,7 +101,8 @@ class SignalNoise:
 def noise_along_time(signal: np.ndarray) -> LevelTrack:
     """The level of white noise in a signal of one axis: constant, unless it clearly changes.
 
-    Segments count where flat frames show noise that is white, the same in all bands; between them it is interpolated.
+    Only segments whose flat frames show white noise, equal in all bands, are used; in between, the level is
+    interpolated.
     """
     slow, bands = _energies(signal)
     if not len(slow):
@@ -118,7 +119,7 @@ def noise_along_time(signal: np.ndarray) -> LevelTrack:
 
 @dataclass(frozen=True, eq=False)
 class _Flat:
-    """What the flattest frames show: the mean square of every band, and its relative standard error."""
+    """The mean square of every band in the flattest frames, and its relative standard error."""
 
     squares: np.ndarray
     chance: float
@@ -135,7 +136,7 @@ class _Flat:
 
     @property
     def is_white(self) -> bool:
-        """Whether all bands agree; silence is not white."""
+        """Whether all bands agree; silence is not white noise."""
         return bool(self._agree(self.squares).all() and self.mean > 0)
 
     @property
@@ -148,7 +149,7 @@ class _Flat:
 
 
 def _energies(signal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of every frame the energy of the slow coefficients, without the mean, and the mean square of every band."""
+    """For every frame, the energy of the low frequencies without the mean, and the mean square of every band."""
     n = len(signal) // FRAME
     slow, bands = np.empty(n, np.float32), np.empty((n, (FRAME - SLOW) // WIDTH), np.float32)
     for start in range(0, n, BLOCK):

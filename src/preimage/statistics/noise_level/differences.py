@@ -17,18 +17,18 @@ PRECISION = 0.015  # the relative standard error at which differences trade bias
 def from_differences(X: RowsLike, shape: tuple[int, ...], *, random_state: int = 0) -> NoiseLevel:
     """σ from differences of neighbours where the rows are flat.
 
-    The differences r of an image (mixed, of first order along both axes) or a signal (of second order), scaled to the
-    noise's variance, are a mixture: σε where the row is flat, and more elsewhere. For a mixture of
+    The differences r (mixed, of first order along both axes, for an image; of second order for a signal) are scaled to
+    the variance of the noise. They are a mixture: σε where the row is flat, and more elsewhere. For a mixture of
     Gaussians with variances σ² + s² the characteristic function is φ(t) = E exp(−t²(σ² + s²)/2), in which flat places
-    dominate as t grows: −2 d log φ/d(t²) → σ². That slope is taken as far out as the number of differences allows;
-    where positions differ, only among those of least energy, chosen on one half of the rows and used on the other.
+    dominate as t grows: −2 d log φ/d(t²) → σ². The slope is taken at the largest t that the number of differences
+    allows. If positions differ, it uses those of least energy, chosen on one half of the rows for the other half.
 
-    Trust it where a good part of the rows is locally flat, or linear for signals.
+    It is reliable if much of the rows is locally flat, or linear for signals.
 
     See Also
     --------
     from_spectrum : For rows of any kind.
-    noise_level : Takes the better of both.
+    noise_level : Chooses between the estimates.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def from_differences(X: RowsLike, shape: tuple[int, ...], *, random_state: int =
     X, rng = checked_rows(X), np.random.default_rng(random_state)
     differences = _differences(X, shape)
     if not differences.size:
-        raise ValueError(f"rows of shape {shape} are too short for differences of neighbours.")
+        raise ValueError(f"rows of shape {shape} are too short for differences of neighbours: omit shape.")
     flat = _flat_places(differences, rng)
     flat = flat if flat.size <= MOST_DIFFERENCES else rng.choice(flat, MOST_DIFFERENCES, replace=False)
     crude = float(np.median(np.abs(flat))) / 0.6745
@@ -61,13 +61,13 @@ def from_differences(X: RowsLike, shape: tuple[int, ...], *, random_state: int =
 
 
 def from_flat_patches(X: RowsLike, shape: tuple[int, ...]) -> NoiseLevel:
-    """σ from patches of one image or signal, by differences within small blocks of the flattest of them.
+    """σ from patches of one image or signal, by differences within small blocks of the flattest patches.
 
     A patch is cut into blocks of 2 × 2 points (3 along a signal). The means of the blocks show how flat it is, and
-    their mixed differences (a − b − c + d)/2, or (a − 2b + c)/√6, show the noise; white Gaussian noise makes the two
-    independent, so that choosing flat patches does not choose those of little noise.
+    their mixed differences (a − b − c + d)/2, or (a − 2b + c)/√6, show the noise. For white Gaussian noise the two are
+    independent, so choosing flat patches does not favour patches of little noise.
 
-    Trust it where a fifth of the patches is flat.
+    It is reliable if a fifth of the patches is flat.
     """
     X = checked_rows(X)
     means, differences = patch_moments(X, shape)
@@ -104,7 +104,7 @@ def _differences(X: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _flat_places(differences: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Differences at positions of least energy, which the other half of the rows has chosen; all, if all are alike."""
+    """Differences at the positions of least energy, chosen on the other half of the rows; all, if energies agree."""
     order = rng.permutation(len(differences))
     halves = order[::2], order[1::2]
     if not len(halves[1]):
@@ -121,7 +121,7 @@ def _flat_places(differences: np.ndarray, rng: np.random.Generator) -> np.ndarra
 
 def _slope(values: np.ndarray, crude: float, upper: float, lower: float) -> float:
     """−2 Δ log φ / Δ t² between the points where φ falls to two levels."""
-    few = values[: len(values) // 4 + 1] if len(values) > 200_000 else values  # finds the points; all of it measures
+    few = values[: len(values) // 4 + 1] if len(values) > 200_000 else values  # enough to find the points t
     times = [_falls_to(few, level, crude) for level in (upper, lower)]
     heights = [np.log(max(float(np.cos(t * values).mean()), 1e-6)) for t in times]
     return 2 * (heights[0] - heights[1]) / (times[1] ** 2 - times[0] ** 2)

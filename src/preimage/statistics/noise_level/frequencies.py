@@ -1,4 +1,4 @@
-"""The most Gaussian noise that the values of the columns leave room for."""
+"""An upper bound of Gaussian noise from the distributions of the columns."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ __all__ = ["from_frequencies", "least_steps", "tied_shares"]
 
 FREQUENCIES = np.geomspace(1, 100, 32)  # in units of 1 / standard deviation
 MOST_ROWS, MOST_COLUMNS, FEWEST_ROWS = 4000, 64, 40
-TIED = 0.1  # of the rows share one value: these are levels, counts or gaps, and no rounded noise
-CHANCE = 0.01  # with which any |φ| that is searched through stands out of its sampling error, where it is 0
-ERRORS = 2.0  # standard errors of |φ| that are taken off it
-DOUBT = "the values of the columns leave no room for more Gaussian noise; sigma is at most this"
+TIED = 0.1  # share of rows with one value, above which a column holds levels, counts or gaps, not rounded noise
+CHANCE = 0.01  # probability that any |φ| in the search exceeds its sampling error although φ is 0
+ERRORS = 2.0  # standard errors subtracted from |φ|
+DOUBT = "the distributions of the columns exclude more Gaussian noise; sigma is at most this"
 
 
 def from_frequencies(X: RowsLike, *, random_state: int = 0) -> NoiseLevel:
-    """An upper bound of σ for rows x + σε with Gaussian ε, whatever the law of x.
+    """An upper bound of σ for rows x + σε with Gaussian ε and any law of x.
 
-    The characteristic function φ(t) = E exp(ity) of a column y has at most the size exp(−σ²t²/2), and so:
+    The characteristic function φ(t) = E exp(ity) of a column y is at most exp(−σ²t²/2) in absolute value, so
 
         σ² ≤ −2 log|φ(t)| / t²      for all t
 
-    For Gaussian columns this is their variance, and tells nothing; the less Gaussian x is, the nearer it comes to σ.
-    One half of the rows chooses column and frequency, the other half takes the bound, with the size of φ two standard
-    errors smaller than it is found. Columns that repeat a value often have no such noise, and do not count.
+    For Gaussian columns the bound is their variance; the less Gaussian x is, the nearer it comes to σ. One half of the
+    rows chooses column and frequency, and the other half gives the bound, with |φ| reduced by two standard errors.
+    Columns that often repeat a value cannot have such noise and are ignored.
 
     The lower end of the interval is half of that variance, see :class:`NoiseLevel`.
 
     See Also
     --------
-    from_spectrum : What correlated columns show.
-    noise_level : Takes the lower of both.
+    from_spectrum : An estimate from correlated columns.
+    noise_level : Uses the lower of both.
 
     Examples
     --------
@@ -56,21 +56,21 @@ def from_frequencies(X: RowsLike, *, random_state: int = 0) -> NoiseLevel:
 
 
 def least_steps(X: np.ndarray) -> np.ndarray:
-    """The least distance of two different values in every column; 0 where there is but one."""
+    """The least distance of two different values in every column; 0 for a constant column."""
     gaps = np.diff(np.sort(X, axis=0), axis=0)
     least: np.ndarray = np.where(gaps > 0, gaps, np.inf).min(axis=0, initial=np.inf)
     return np.where(np.isfinite(least), least, 0.0)
 
 
 def tied_shares(X: np.ndarray) -> np.ndarray:
-    """The share of rows that hold the commonest value, in every column."""
+    """The share of rows with the most frequent value, for every column."""
     return np.array([np.unique(column, return_counts=True)[1].max() / len(column) for column in X.T])
 
 
 def _bound(ours: np.ndarray, theirs: np.ndarray, steps: np.ndarray) -> float:
-    """σ at most, by the column and the frequency that suit the rows of ``ours``, from the rows of ``theirs``.
+    """The upper bound of σ from the rows of ``theirs``, at the column and frequency that are best for ``ours``.
 
-    Rounding does not show below t = π/2 beside the step.
+    Below t = π/2 divided by the step, rounding has no effect.
     """
     frequencies = FREQUENCIES / ours.std(axis=0)[:, None]
     sizes = np.stack([_size(column, t) for column, t in zip(ours.T, frequencies, strict=True)])

@@ -8,35 +8,35 @@ import numpy as np
 
 from preimage._typing import RowsLike
 
-FLOOR = 0.2  # the share of directions, or of patches, that is taken to be free of signal
+FLOOR = 0.2  # share of directions, or of patches, assumed to be free of signal
 
 
 @dataclass(frozen=True)
 class NoiseLevel:
-    """σ with its interval, its method, and why to doubt it.
+    """An estimate of σ with its interval, its method, and the reason to doubt it.
 
     Attributes
     ----------
     sigma : float
         The estimate.
     low, high : float
-        An interval of about 95 %; its lower end also allows for signal that hides in the floor of the spectrum.
+        An interval of about 95 %; its lower end also allows for signal hidden in the floor of the spectrum.
     method : "spectrum", "frequencies", "differences" or "flat patches"
-        Where it comes from.
+        The kind of estimate.
     doubt : str
-        Why it should not be trusted; empty if nothing does.
+        Why not to trust it; empty if there is no reason.
 
     Notes
     -----
-    Signal that is independent between the entries of a row and Gaussian cannot be told from noise, so that data give
-    upper bounds of σ alone. A linear filter that takes the noise to be s² changes the squared error along a direction
-    of variance λ by (s²/λ)(s² − 2σ²): it does good as long as s² < 2σ². So where nothing but an upper bound of σ² is
-    known, the lower end is half of it: it does good wherever σ is more than half of the bound, and three quarters of
-    the most that can be done where σ is the bound.
+    Signal that is Gaussian and independent between the entries of a row cannot be told from noise, so data give only
+    upper bounds of σ. A linear filter that assumes noise of variance s² changes the squared error along a direction of
+    variance λ by (s²/λ)(s² − 2σ²): it helps as long as s² < 2σ². So if only an upper bound of σ² is known, the lower
+    end is half of it. A filter with it helps if σ² is more than a quarter of the bound, and has three quarters of the
+    best possible gain if σ² equals the bound.
 
     See Also
     --------
-    noise_level : What returns it.
+    noise_level : Returns it.
 
     Examples
     --------
@@ -57,20 +57,20 @@ class NoiseLevel:
 
     @property
     def trusted(self) -> bool:
-        """Whether nothing speaks against the estimate."""
+        """Whether there is no reason to doubt the estimate."""
         return not self.doubt
 
     @property
     def careful(self) -> float:
-        """σ to remove by: the lower end where the estimate is doubtful, since too little is safer than too much."""
+        """The σ to denoise with: the lower end if the estimate is doubtful, since too little is safer than too much."""
         return self.sigma if self.trusted else self.low
 
 
 def checked_rows(X: RowsLike) -> np.ndarray:
-    """Rows in double precision; refuses anything but a matrix of finite numbers."""
+    """Rows in double precision; refuse anything but a matrix of finite numbers."""
     X = np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "fiub":
-        raise ValueError("the noise level is estimated from a matrix of real numbers, one observation per row.")
+        raise ValueError("the noise level needs a matrix of real numbers, one observation per row.")
     if not np.isfinite(X).all():
-        raise ValueError("the noise level needs finite numbers: X holds NaN or infinity.")
+        raise ValueError("the noise level needs finite numbers, but X has NaN or infinity: remove or impute them.")
     return X.astype(float, copy=False)

@@ -91,12 +91,6 @@ def test_float32_products_stay_float32_and_wider_weights_widen():
     assert tiles.multiply(MATERN, X, X, X.astype(float)).dtype == np.float64
 
 
-def test_cross_fills_the_matrix_it_is_given():
-    X, out = rows(30, 3), np.empty((30, 30))
-    assert tiles.cross(MATERN, X, X, out=out) is out
-    np.testing.assert_allclose(out, MATERN(X, X), rtol=1e-12)
-
-
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_a_radial_gram_has_an_exact_diagonal_and_right_distances(offset):
     X = rows(600, 4) + offset

@@ -25,9 +25,9 @@ COPIES = 8  # tile-sized matrices that a kernel, composites included, holds whil
 Place = tuple[slice, slice]  # the rows and the columns of a tile
 
 
-def cross(kernel: Kernel, X: Rows, Y: Rows, out: np.ndarray | None = None) -> np.ndarray:
+def cross(kernel: Kernel, X: Rows, Y: Rows) -> np.ndarray:
     """The kernel matrix between the rows of X and the rows of Y."""
-    out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y)) if out is None else out
+    out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y))
     right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
 
     def fill(rows: slice) -> None:

@@ -142,7 +142,7 @@ class Learner:
             stack = stack.linear_again(Noisy.draw(useful, sigma, rng, trusted))
         some = images[:VALIDATION]
         removed = float(np.sqrt(np.mean(np.square(stack(some) - some), dtype=float)))
-        return stack.sharing(min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
+        return replace(stack, share=min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
 
     def from_clean(self, images: Images, noise: Callable, rng: np.random.Generator) -> Stack:
         """A stack learned from clean images, with new noise at every level."""

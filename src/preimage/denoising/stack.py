@@ -106,10 +106,6 @@ class Stack:
         """The linear filter refitted on all examples, including the validation ones."""
         return replace(self, levels=(replace(self.levels[0], whole=LinearFilter.fit(examples)),))
 
-    def sharing(self, share: float) -> Stack:
-        """The same levels with this share of the change."""
-        return replace(self, share=share)
-
 
 @dataclass(frozen=True, eq=False)
 class Plan:

@@ -6,7 +6,7 @@ in one batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -251,14 +251,10 @@ def estimate(risk: Risk, function: Map, Y: RowsLike, *, random_state: int = 0) -
     """The estimate of a risk of any kind, batch by batch."""
     Y, rng = _rows(Y), np.random.default_rng(random_state)
     parts = []
-    for rows in _batches(Y):
+    for rows in tiles.row_blocks(len(Y), 8 * Y.itemsize * Y.shape[1]):
         question = risk.ask(Y[rows], rng)
         parts.append(question.evaluate(np.asarray(function(question.rows))))
     return RiskEstimate.of(np.concatenate(parts))
-
-
-def _batches(Y: np.ndarray) -> Iterator[slice]:
-    return tiles.row_blocks(len(Y), 8 * Y.itemsize * Y.shape[1])
 
 
 def _rows(Y: RowsLike) -> np.ndarray:

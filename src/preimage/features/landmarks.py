@@ -6,7 +6,7 @@ A sampler is a small frozen object; ``choose(kernel, X, m, rng)`` returns at mos
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -19,13 +19,6 @@ from preimage.kernels import Kernel
 from preimage.kernels.geometry import squared_norms
 
 QUICK = 5e6  # entries of a factor that take hardly any time
-
-
-class Sampler(Protocol):
-    """The interface of samplers."""
-
-    def choose(self, kernel: Kernel, X: Rows, m: int, rng: np.random.Generator) -> Any:
-        """At most m landmarks for the rows of X."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class Nystrom:
     ----------
     n_landmarks : int or array of shape (m, d)
         How many landmarks to choose, or the landmarks themselves.
-    sampler : Sampler
+    sampler : Uniform, KMeans, RPCholesky, or an object with the same ``choose``
         How to choose them, see :mod:`preimage.features.landmarks`.
 
     See Also

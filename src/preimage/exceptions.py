@@ -118,7 +118,7 @@ class FewerComponentsWarning(PreimageWarning):
     ...     warnings.simplefilter("always", FewerComponentsWarning)
     ...     kpca = KernelPCA(3, kernel="linear").fit([[0, 1], [1, 0], [2, 2], [3, 1]])
     >>> print(caught[0].message)
-    3 components were asked for, but this kernel finds only 2 above round-off; 2 are kept.
+    3 components were asked for, but the kernel matrix has only 2 above round-off; 2 are kept.
     """
 
 
@@ -141,7 +141,7 @@ class ConvergenceWarning(PreimageWarning):
     ...     warnings.simplefilter("always", ConvergenceWarning)
     ...     kpca = KernelPCA(2, solver=PowerDeflation(max_iter=2), random_state=0).fit(X)
     >>> str(caught[0].message).partition(":")[0]
-    'the eigensolver stopped before its tolerance'
+    'the eigensolver stopped before it reached its tolerance'
     """
 
 

@@ -121,7 +121,7 @@ class Packed(Symmetric):
 
 
 class Tiled(Symmetric):
-    """The Gram matrix of the rows of X, computed anew at every product."""
+    """The Gram matrix of the rows of X, recomputed in every product."""
 
     def __init__(self, kernel: Kernel, X: Rows) -> None:
         super().__init__(tiles.value_dtype(X, X), X.shape[0])

@@ -65,7 +65,7 @@ class Triangle:
         return out
 
     def _parts_of(self, which: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """Parts of A[:, which]: their rows, the numbers of their columns in ``which``, and their values."""
+        """Parts of A[:, which]: their rows, the indices of their columns in ``which``, and their values."""
         strips = [rows for rows, columns in self.places if rows == columns]
         found = {part.start: np.flatnonzero((which >= part.start) & (which < part.stop)) for part in strips}
         for (rows, columns), block in self._tiles():

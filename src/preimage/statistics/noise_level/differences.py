@@ -82,7 +82,7 @@ def from_flat_patches(X: RowsLike, shape: tuple[int, ...]) -> NoiseLevel:
 def patch_moments(X: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Means and differences of the blocks of every row."""
     if int(np.prod(shape)) != X.shape[1] or min(shape) < 3:
-        raise ValueError(f"rows of {X.shape[1]} numbers are not patches of shape {shape} with room for blocks.")
+        raise ValueError(f"rows of {X.shape[1]} numbers are not patches of shape {shape} with sides of at least 3.")
     if len(shape) == 1:
         blocks = X[:, : shape[0] // 3 * 3].reshape(len(X), -1, 3)
         return blocks.mean(axis=2), blocks @ np.array([1.0, -2.0, 1.0]) / np.sqrt(6)

@@ -13,13 +13,14 @@ from preimage.eigen.base import Eigenpairs, as_eigenpairs, sketched_residuals
 from preimage.gram import tiles
 from preimage.gram.operators import Symmetric
 
+FEW = 7  # times as many rows as pairs, from which on LAPACK computes these pairs faster than all
 SMALL = 500  # rows up to which LAPACK's own copy of a matrix takes less time than restoring it
 MANY = 256  # pairs from which residuals are estimated: exact ones would take a quarter of the time
 
 
 @dataclass(frozen=True)
 class Dense:
-    """LAPACK on the dense matrix: exact, O(n³), and only k pairs where that is faster, for at most a quarter of them.
+    """LAPACK on the dense matrix: exact, O(n³), and only k pairs where that is faster, for at most a seventh of them.
 
     Few pairs of a large matrix are computed in the operator's own memory, which is restored afterwards: there is no
     second one.
@@ -41,7 +42,7 @@ class Dense:
 
     def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         matrix = operator.dense()
-        pairs = _few(matrix, k) if 4 * k <= len(matrix) else None
+        pairs = _few(matrix, k) if FEW * k <= len(matrix) else None
         values, vectors = pairs or lapack.divide_and_conquer(matrix, k)
         residuals = sketched_residuals(matrix, values, vectors, rng) if k > MANY else None
         return as_eigenpairs(matrix, values, vectors, bound=np.inf, steps=1, residuals=residuals)

@@ -97,19 +97,25 @@ def levels(figures):
     A picture may have noise before any is added: what is estimated from it as it is. With it σ is √(σ² + own²).
     """
     pictures = set12_pictures(figures)
+    photographs = {name: load_sample_image(f"{name}.jpg").mean(axis=2) / 255 for name in ("china", "flower")}
     own = {name: _estimated_level(clean, clean) for name, clean in pictures.items()}
     for sigma in (5, 10, 15, 25, 50):
-        case, ratios = f"σ = {sigma}", {"as it is": [], "as it is, with its own noise": [], "8 bit": []}
-        if all(figures.missing(method, case) for method in ratios):
-            for name, clean in pictures.items():
-                noisy = clean + sigma / 255 * np.random.default_rng(0).standard_normal(clean.shape)
-                found = _estimated_level(noisy, clean)
-                ratios["as it is"].append(found / sigma)
-                ratios["as it is, with its own noise"].append(found / np.hypot(sigma, own[name]))
-                ratios["8 bit"].append(_estimated_level(eight_bits(noisy), clean) / sigma)
-            for method, values in ratios.items():
-                off = int(np.sum(np.abs(np.array(values) - 1) > CLOSE))
-                figures.add(method, case, None, ratio=f"{min(values):.2f} to {max(values):.2f}; {off}")
+        case, ratios = f"σ = {sigma}", {}
+        noisy = {
+            name: clean + sigma / 255 * np.random.default_rng(0).standard_normal(clean.shape)
+            for name, clean in (pictures | photographs).items()
+        }
+        if figures.missing("as it is", case):
+            found = {name: _estimated_level(noisy[name], clean) for name, clean in pictures.items()}
+            ratios["as it is"] = [found[name] / sigma for name in found]
+            ratios["as it is, with its own noise"] = [found[name] / np.hypot(sigma, own[name]) for name in found]
+        if figures.missing("8 bit", case):
+            ratios["8 bit"] = [_estimated_level(eight_bits(noisy[name]), pictures[name]) / sigma for name in pictures]
+        if figures.missing("china and flower", case):
+            ratios["china and flower"] = [_estimated_level(noisy[name], photographs[name]) / sigma for name in photographs]
+        for method, values in ratios.items():
+            off = int(np.sum(np.abs(np.array(values) - 1) > CLOSE))
+            figures.add(method, case, None, ratio=f"{min(values):.2f} to {max(values):.2f}; {off}")
 
 
 def _estimated_level(image, clean):

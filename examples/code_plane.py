@@ -2,7 +2,7 @@
 Walking through the code plane
 ==============================
 
-Two components of kernel PCA make a plane. ``inverse_transform`` says what each of its points looks like.
+Two components of kernel PCA span a plane. ``inverse_transform`` shows what each point of the plane looks like.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ plot.codes(codes, y, ax)
 plt.show()
 
 # %%
-# A lattice over the plane, decoded. Between the clusters one digit turns into another.
+# A grid of decoded points over the plane. Between the clusters one digit turns into another.
 
 plot.traverse(kpca, (8, 8), components=(0, 1), n_steps=12, cmap="gray_r")
 plt.show()
@@ -40,7 +40,7 @@ plot.images({"from 0 to 1": walk}, (8, 8), n_images=10, cmap="gray_r")
 plt.show()
 
 # %%
-# Decoding the code of a training digit gives the digit back, as far as two numbers can hold it.
+# Decoding the code of a training digit restores the digit, as far as two numbers can describe it.
 
 error = np.mean((kpca.inverse_transform(codes) - X) ** 2)
 print(f"share of the variance that two components keep: {1 - error / X.var(axis=0).mean():.2f}")

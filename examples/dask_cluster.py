@@ -2,7 +2,7 @@
 The same on a Dask cluster
 ==========================
 
-A Dask array takes the place of the matrix. The numbers are those of one machine.
+A Dask array replaces the matrix. The results are the same as on one machine.
 """
 
 import dask.array as da
@@ -17,7 +17,7 @@ rows = s_curve(40_000, random_state=0).X
 chunked = da.from_array(rows, chunks=(5_000, 3))
 
 # %%
-# Here threads of this machine do the work. With ``dask.distributed.Client(address)`` a cluster does.
+# Here the work runs on threads of this machine. With ``dask.distributed.Client(address)`` it runs on a cluster.
 
 remote = KernelPCA(4, kernel=Gaussian(1.0), approximation=200, random_state=0).fit(chunked)
 codes = remote.transform(chunked)  # lazy, chunk by chunk

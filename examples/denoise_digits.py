@@ -6,7 +6,7 @@ Linear PCA and kernel PCA learn from clean digits; ``Denoiser`` learns from nois
 """
 
 # %%
-# 8 × 8 digits, paper 0 and ink 1, with noise of σ = 0.3.
+# Digits of 8 × 8 pixels, with paper 0, ink 1 and noise of σ = 0.3.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,7 +23,7 @@ train, clean = images[:1000], images[1000:1200]
 noisy = GaussianNoise(0.3)(clean, np.random.default_rng(1))
 
 # %%
-# Linear PCA with twelve components, its best number here.
+# Linear PCA with twelve components, the best number here.
 
 pca = PCA(12).fit(train)
 linear = pca.inverse_transform(pca.transform(noisy))
@@ -36,7 +36,7 @@ denoised = kpca.denoise(noisy)
 by_distance = KernelPCA(64, kernel=Gaussian(1.53), preimage="distance").fit(train).denoise(noisy)
 
 # %%
-# ``Denoiser`` sees noisy digits only, and needs no settings.
+# ``Denoiser`` learns from noisy digits only, and needs no settings.
 
 noisy_only = np.vstack([noisy, GaussianNoise(0.3)(train[:600], np.random.default_rng(2))])
 denoiser = Denoiser(geometry=(8, 8), random_state=0)

@@ -13,8 +13,8 @@ from preimage.datasets import load_digits, three_clusters
 from preimage.kernels import Gaussian
 
 # %%
-# Components of two-dimensional data are functions of the plane. The first two tell the clusters apart, the next ones
-# split each of them.
+# Components of two-dimensional data are functions on the plane. The first two separate the clusters, the next ones
+# split each cluster.
 
 X = three_clusters(random_state=0).X
 kpca = KernelPCA(6, kernel=Gaussian(0.22)).fit(X)
@@ -22,7 +22,7 @@ plot.components(kpca, n_components=6)
 plt.show()
 
 # %%
-# Components of digits: what lies two standard deviations along each axis, to both sides of the mean.
+# Components of digits: pre-images of the points two standard deviations from the mean along each axis, on both sides.
 
 digits = load_digits()
 twos = KernelPCA(8).fit(digits.X[digits.y == 2])
@@ -30,7 +30,7 @@ plot.eigenvectors(twos, (8, 8), n_components=8)
 plt.show()
 
 # %%
-# How much of the variance each component holds.
+# The share of the variance that each component explains.
 
 share = np.cumsum(twos.explained_variance_ratio_)
 print(f"eight components of the digit 2 hold {share[-1]:.0%} of its variance")

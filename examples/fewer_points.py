@@ -2,12 +2,12 @@
 A support vector machine with a tenth of its vectors
 ====================================================
 
-A reduced set replaces an expansion over many points by one over few. Kernel PCA and kernel machines of scikit-learn
-answer faster for it.
+A reduced set replaces an expansion over many points by one over few. This makes kernel PCA and scikit-learn's kernel
+machines faster.
 """
 
 # %%
-# Kernel PCA of 800 digits, over 80 points.
+# Kernel PCA of 800 digits, compressed to 80 points.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,7 +38,7 @@ print(f"SVC: {len(svc.support_)} support vectors, accuracy {svc.score(test, trut
 print(f"compressed: {len(svc.support_) // 10} points, accuracy {np.mean(few.predict(test) == truth):.1%}")
 
 # %%
-# Accuracy over the number of points.
+# Accuracy against the number of points.
 
 sizes = [5, 10, 20, 37, 75, 150]
 accuracy = [100 * np.mean(machine.compress(size).predict(test) == truth) for size in sizes]

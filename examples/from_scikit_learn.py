@@ -2,7 +2,7 @@
 Coming from scikit-learn
 ========================
 
-``preimage.compat.KernelPCA`` has scikit-learn's signature and gives its numbers. ``preimage.KernelPCA`` has more.
+``preimage.compat.KernelPCA`` has scikit-learn's signature and gives its numbers. ``preimage.KernelPCA`` can do more.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ back = np.abs(theirs.inverse_transform(theirs.transform(X)) - ours.inverse_trans
 print(f"largest difference of codes {codes:.0e}, of reconstructions {back:.0e}")
 
 # %%
-# ``preimage.KernelPCA`` works in pipelines and grid searches; a kernel's parameters are nested.
+# ``preimage.KernelPCA`` works in pipelines and grid searches, with nested parameters for the kernel.
 
 pipeline = make_pipeline(StandardScaler(), preimage.KernelPCA(40), LinearSVC(C=10))
 grid = {"kernelpca__kernel__length_scale": [5.0, 10.0, 20.0]}
@@ -38,7 +38,7 @@ search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
 print(f"accuracy {search.best_score_:.3f} with {search.best_params_}")
 
 # %%
-# And it denoises, with a choice of pre-image methods.
+# It also denoises, with a choice of pre-image methods.
 
 noisy = X[:10] + 0.3 * np.random.default_rng(0).standard_normal((10, 64))
 kpca = preimage.KernelPCA(256, kernel=preimage.kernels.Gaussian(1.5), preimage="fixed_point").fit(X[10:])

@@ -1,8 +1,8 @@
 """
-Kernel k-means, with centroids to look at
-=========================================
+Kernel k-means, with pictures of the centroids
+==============================================
 
-The centroid of a cluster is a mean in feature space; its pre-image shows what the cluster stands for.
+The centroid of a cluster is a mean in feature space; its pre-image shows a typical member of the cluster.
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,7 @@ from preimage.datasets import load_digits
 from preimage.kernels import Gaussian
 
 # %%
-# Rings: no straight line separates them, the kernel does.
+# Rings: no straight line separates them, but the kernel does.
 
 X, y = make_circles(400, factor=0.4, noise=0.06, random_state=0)
 labels = {
@@ -31,7 +31,7 @@ for ax, (name, found) in zip(axes, labels.items(), strict=True):
 plt.show()
 
 # %%
-# Digits: the pre-images of ten centroids. On digits plain k-means clusters as well; the pictures are the gain.
+# Digits: the pre-images of ten centroids. Plain k-means clusters digits equally well; the gain is in the pictures.
 
 digits = load_digits()
 model = KernelKMeans(10, random_state=0).fit(digits.X)

@@ -2,7 +2,7 @@
 Rows from a file and from a stream
 ==================================
 
-With landmarks, kernel PCA reads rows once and in blocks: from a file that does not fit into memory, or as they arrive.
+With landmarks, kernel PCA reads rows in blocks: from a file that does not fit into memory, or as they arrive.
 """
 
 # %%

@@ -2,7 +2,7 @@
 Missing pixels filled in
 ========================
 
-Half of the pixels of each digit are missing. Kernel PCA knows which digits there are, and fills them in.
+Half of the pixels of each digit are missing. Kernel PCA has learned what digits look like, and fills them in.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +18,8 @@ missing = np.random.default_rng(1).random(whole.shape) < 0.5
 gappy = np.where(missing, np.nan, whole)
 
 # %%
-# The training digits are complete. ``KernelPCA.impute`` weighs several estimates by how well they predict pixels hidden
-# on purpose; a method that you name is used alone.
+# The training digits are complete. ``KernelPCA.impute`` combines several estimates, weighted by how well they predict
+# hidden pixels. With ``preimage=``, it uses that method alone.
 
 answers = {
     "mean of the column": SimpleImputer(keep_empty_features=True).fit(train).transform(gappy),
@@ -35,7 +35,7 @@ unchanged = np.array_equal(answers["kernel PCA"][~missing], whole[~missing])
 print(f"known pixels unchanged: {unchanged}")
 
 # %%
-# Missing pixels are drawn grey.
+# Missing pixels are shown in grey.
 
 groups = {"whole": whole, "half of it": np.where(missing, 0.5, whole)} | {
     name: answers[name] for name in ("nearest neighbours", "kernel PCA")

@@ -2,11 +2,11 @@
 A heartbeat-like signal, denoised from itself
 =============================================
 
-Beats repeat. ``Denoiser`` learns from one noisy recording alone; kernel PCA of its windows does it by hand.
+Heartbeats repeat, so ``Denoiser`` can learn from a single noisy recording. We compare it with kernel PCA of windows.
 """
 
 # %%
-# A pulse wave of a sharp, a negative and a soft peak, whose rate drifts.
+# Each pulse has a sharp, a negative and a soft peak; the pulse rate drifts.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,8 +37,8 @@ noisy = GaussianNoise(0.2)(clean, np.random.default_rng(1))
 alone = Denoiser(random_state=0).denoise_signal(noisy)
 
 # %%
-# By hand: windows of the signal are rows; ``select`` chooses kernel PCA's settings without the clean signal; every
-# sample is the mean over all windows that hold it.
+# Kernel PCA: the rows are windows of the signal. ``select`` chooses the settings without the clean signal. Every
+# sample is the mean over all windows that contain it.
 
 
 def overlap(windows):
@@ -55,7 +55,7 @@ found = select(windows[::2], shape=(WINDOW,), random_state=0)
 denoised = overlap(found.best.denoise(windows))
 
 # %%
-# A Savitzky-Golay filter gets the width that is best on the clean signal.
+# The Savitzky-Golay filter uses the width with the best result, which requires the clean signal.
 
 smooth = max((savgol_filter(noisy, width, 3) for width in range(5, 31, 2)), key=lambda wave: snr(clean, wave))
 print(f"noisy                               {snr(clean, noisy):6.2f} dB")

@@ -2,7 +2,7 @@
 A noisy table
 =============
 
-Columns of a table say something about each other. That removes noise, more of it where their relations are curved.
+Relations between the columns of a table help to remove noise. Kernel PCA also uses nonlinear relations.
 """
 
 import matplotlib.pyplot as plt
@@ -26,13 +26,14 @@ def error(answer):
 
 
 # %%
-# Linear PCA gets the number of components with the least true error, which no user could know.
+# Linear PCA uses the number of components with the least true error, which no user could know.
 
 models = [PCA(q).fit(noisy) for q in range(1, 25)]
 linear = min(error(pca.inverse_transform(pca.transform(noisy))) for pca in models)
 
 # %%
-# Kernel PCA is given the noise level; ``select`` chooses scale and components by an estimate of the error.
+# Kernel PCA is given the noise level; ``select`` chooses the length scale and the number of components by an
+# estimate of the error.
 
 wide = length_scale(noisy, "mean")
 grid = {"kernel__length_scale": [2 * wide, 4 * wide, 6 * wide], "n_components": [8, 12, 16]}
@@ -44,7 +45,7 @@ print(f"linear PCA at its best   {linear:.4f}")
 print(f"kernel PCA               {error(found.best.denoise(noisy)):.4f}")
 
 # %%
-# The estimated error of every setting that was tried.
+# The estimated error of every setting.
 
 figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
 plot.selection(found, ax)

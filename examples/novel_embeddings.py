@@ -2,10 +2,10 @@
 Unknown classes in a network's embedding
 ========================================
 
-A small network learns seven of the ten digits. The activations of its hidden layer, brought to unit length, are the
-embedding. Kernel PCA of the embedding, with a Gaussian kernel on landmarks, says how far an image lies from what the
-network knows, at a stated false-alarm rate (the recipe of Fang et al. 2024, "Kernel PCA for out-of-distribution
-detection").
+A small network learns seven of the ten digits. The embedding of an image is the activations of the hidden layer, scaled
+to unit length. Kernel PCA of the embedding, with a Gaussian kernel on landmarks, measures how far an image lies from
+the training images, and detects unknown digits at a stated false-alarm rate (Fang et al. 2024, "Kernel PCA for
+out-of-distribution detection").
 """
 
 import warnings
@@ -22,12 +22,12 @@ from sklearn.svm import OneClassSVM
 from preimage import KernelPCA, Monitor
 from preimage.datasets import load_digits
 
-UNKNOWN = ((7, 8, 9), (0, 1, 2), (3, 4, 5))  # classes that the network is not shown, in three trials
+UNKNOWN = ((7, 8, 9), (0, 1, 2), (3, 4, 5))  # classes that the network is not trained on, in three trials
 ALPHA = 0.05
 
 
 def embedded(unknown):
-    """Embeddings for the fit, for the limits and for the test, and which of the last show an unknown digit."""
+    """Embeddings for the fit, for the limits and for the test, and which test images show an unknown digit."""
     digits, rng = load_digits(), np.random.default_rng(0)
     strange = np.isin(digits.y, unknown)
     known = rng.permutation(np.flatnonzero(~strange))
@@ -43,10 +43,10 @@ def embedded(unknown):
 
 
 def novelties(train, held_out, new):
-    """The larger, the less a row is like the training rows; and which rows the monitor alarms at."""
+    """Novelty scores, large for rows unlike the training rows; and which rows raise an alarm."""
     model = KernelPCA(0.9, kernel="gaussian", approximation=200, random_state=0).fit(train)
     monitor = Monitor(model, alpha=ALPHA, limits="held_out").fit(held_out)
-    both = np.concatenate([train, held_out])  # the others may fit on all of them
+    both = np.concatenate([train, held_out])  # the other methods are fitted to all of these rows
     scores = {
         "isolation forest": -IsolationForest(random_state=0).fit(both).score_samples(new),
         "local outlier factor": -LocalOutlierFactor(novelty=True).fit(both).score_samples(new),
@@ -58,7 +58,7 @@ def novelties(train, held_out, new):
 
 
 # %%
-# Three trials, each with three digits that the network has not seen.
+# Three trials, each with three digits that the network was not trained on.
 
 areas, rates = {}, []
 for unknown in UNKNOWN:
@@ -72,7 +72,7 @@ for name, found in areas.items():
 print(f"false alarms stated {100 * ALPHA:.1f} %, measured {100 * np.mean(rates):.1f} %")
 
 # %%
-# The novelty of the last trial.
+# The novelty of the images in the last trial.
 
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 novelty = scores["monitor, both"]

@@ -18,7 +18,7 @@ from preimage.datasets import load_digits
 def novelties(train, rows):
     """Large for rows unlike the training rows."""
     pca = PCA(0.9).fit(train)
-    kpca = KernelPCA(0.9).fit(train)  # the components of nine tenths of the variance
+    kpca = KernelPCA(0.9).fit(train)  # components that explain nine tenths of the variance
     return {
         "isolation forest": -IsolationForest(random_state=0).fit(train).score_samples(rows),
         "linear PCA": np.square(rows - pca.inverse_transform(pca.transform(rows))).sum(axis=1),
@@ -41,7 +41,7 @@ for name, areas in scores.items():
     print(f"{name:18} mean area under the curve {np.mean(areas):.4f}, worst digit {np.min(areas):.4f}")
 
 # %%
-# A model of zeros: the zeros that it finds most novel, and the other digits that it finds least novel.
+# A model of zeros: the zeros with the highest novelty, and the other digits with the lowest.
 
 zeros = digits.X[digits.y == 0]
 kpca = KernelPCA(0.9).fit(zeros[:100])

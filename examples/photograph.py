@@ -2,7 +2,7 @@
 One noisy photograph
 ====================
 
-There is nothing to learn from but the picture itself. It repeats itself, and similar patches denoise each other.
+``Denoiser`` learns from the picture itself: details recur, so groups of similar patches can be denoised together.
 """
 
 import matplotlib.pyplot as plt
@@ -12,10 +12,10 @@ from sklearn.datasets import load_sample_image
 from preimage import Denoiser
 
 clean = load_sample_image("china.jpg")[100:292, 200:392].mean(axis=2) / 255
-noisy = np.clip(clean + 0.1 * np.random.default_rng(0).standard_normal(clean.shape), 0, 1)  # as a file holds it
+noisy = np.clip(clean + 0.1 * np.random.default_rng(0).standard_normal(clean.shape), 0, 1)  # clipped, as in a file
 
 # %%
-# No settings: the noise level is estimated, and clipping is noticed.
+# No settings are needed: the noise level is estimated, and clipping is detected.
 
 denoiser = Denoiser(effort="quick", random_state=0)
 answer = denoiser.denoise_image(noisy)

@@ -2,7 +2,7 @@
 Noisy spectra
 =============
 
-Peaks that move and overlap make a curved family: linear PCA needs many components for it, and each brings noise along.
+Spectra with moving, overlapping peaks form a curved surface. Linear PCA needs many components, and each adds noise.
 """
 
 import matplotlib.pyplot as plt
@@ -25,13 +25,13 @@ clean = peak(first, 0.35) + rng.uniform(0.3, 1, (n, 1)) * peak(second, 0.6)
 noisy = clean + 0.2 * rng.standard_normal(clean.shape)
 
 # %%
-# ``Denoiser`` learns from the 600 noisy spectra. A row is a signal of 120 points.
+# ``Denoiser`` learns from the 600 noisy spectra. Each row is a signal of 120 points.
 
 denoiser = Denoiser(geometry=(120,), n_landmarks=400, n_stages=2, random_state=0)
 answer = denoiser.fit_transform(noisy)
 
 # %%
-# Linear PCA gets the number of components with the least true error.
+# Linear PCA uses the number of components with the least true error.
 
 
 def error(X):

@@ -2,7 +2,7 @@
 Watching a process
 ==================
 
-``Monitor`` learns what is normal, raises alarms at a stated rate, and names the sensor that is off.
+``Monitor`` learns normal operation, keeps a stated rate of false alarms, and names the faulty sensor.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ normal, new = readings(600), readings(200)
 new[120:, 2] += 1.0  # the third sensor drifts away
 
 # %%
-# The kernel, its scale and the number of components are chosen on normal rows.
+# ``Monitor`` chooses the kernel, its length scale and the number of components on normal rows.
 
 monitor = Monitor(alpha=0.01, random_state=0).fit(normal)
 alarms = monitor.predict(new) == -1
@@ -34,7 +34,7 @@ axes = plot.chart(monitor, new)
 plt.show()
 
 # %%
-# Which sensor was it, and what should it read?
+# Which sensor is faulty, and what should it read?
 
 first = 120 + int(np.flatnonzero(alarms[120:])[0])
 report = monitor.diagnose(new, rows=[first])

@@ -2,8 +2,8 @@
 Choosing settings without clean data
 ====================================
 
-``select`` estimates the error of every setting from noisy rows alone, by Stein's formula. Here we have the clean rows,
-and can check whether it was right.
+``select`` estimates the error of every setting from noisy rows alone, by Stein's formula. Here the clean rows are
+known, so we can check its choice.
 """
 
 import matplotlib.pyplot as plt
@@ -21,13 +21,13 @@ noisy = clean + 0.3 * rng.standard_normal(clean.shape)
 train, new, truth = noisy[:1000], noisy[1000:], clean[1000:]
 
 # %%
-# First the noise level.
+# First, estimate the noise level.
 
 level = noise_level(noisy, shape=(8, 8))
 print(f"noise level {level.sigma:.3f}, true 0.300")
 
 # %%
-# Then the search, over length scales and numbers of components.
+# Then search over length scales and numbers of components.
 
 grid = {"kernel__length_scale": [1.5, 2.0, 3.0], "n_components": [32, 128, 256]}
 start = KernelPCA(kernel=Gaussian(1.5), preimage="fixed_point", random_state=0)
@@ -37,7 +37,7 @@ plot.selection(found, ax)
 plt.show()
 
 # %%
-# The true error on new rows: of the choice, and of the best setting of the grid.
+# The true error on new rows of the chosen setting, and of the best setting of the grid.
 
 
 def true_error(params):

@@ -491,7 +491,7 @@ def test_components_below_the_error_of_a_solver_are_not_called_round_off():
 @pytest.mark.parametrize("offset", [0, 10])
 def test_round_off_of_single_precision_makes_no_component(solver, offset):
     X = (rows(600, 4) + offset).astype("f4")
-    with pytest.warns(FewerComponentsWarning, match="finds only 4 above round-off"):
+    with pytest.warns(FewerComponentsWarning, match="has only 4 above round-off"):
         model = fit(Linear(), X, 12, solver=solver)
     kernel_values = np.square(X.astype(float)).sum(axis=1).max()
     bound = np.finfo("f4").eps * np.sqrt(600) * (model.eigenvalues[0] + kernel_values)

@@ -339,7 +339,7 @@ def test_pictures_cut_off_have_one_level(monkeypatch):
 def test_pictures_of_which_nearly_all_is_cut_off_are_left_as_they_are_with_a_warning():
     held = np.clip(noisy(0.1 * blobs(60, 16), 0.3), 0, 1)
     learner = Learner(Gaussian(), Budget(60, (1.0,) * 3), wholes=False, windows=True, anywhere=True)
-    with pytest.warns(NoiseLevelWarning, match="cut off"):
+    with pytest.warns(NoiseLevelWarning, match="clipped"):
         stack = learner.from_noisy(held, 0.3, RNG(0), Limits(0.0, 1.0))
     np.testing.assert_array_equal(stack(held), held)
     assert stack.risk == pytest.approx(0.3**2)

@@ -121,7 +121,7 @@ class _Krylov:
         m, basis = self.size, self.basis[: self.size + 1]
         image = self.multiply(1, self.matrix.T, basis[m])
         if self.center:
-            image -= image.mean()
+            image -= image.sum() / len(image)
         coupling = basis[-2:] @ image
         self.alphas[m] = coupling[-1]
         image -= coupling @ basis[-2:]

@@ -485,7 +485,7 @@ def test_constant_images_come_back_as_they_are(digits, from_noisy):
     ("settings", "sentence"),
     [
         ({"examples": "dirty"}, 'must be "noisy" or "clean"'),
-        ({"examples": "clean"}, "name it"),
+        ({"examples": "clean"}, "give it"),
         ({"noise": SaltAndPepper(0.3)}, "only Gaussian noise"),
         ({"noise": PoissonNoise(30)}, "3/8"),
         ({"noise": GaussianNoise(0.3, clip=(0, 1))}, "only Gaussian noise"),

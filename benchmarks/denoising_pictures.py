@@ -16,6 +16,7 @@ from preimage.statistics import metrics
 
 EFFORTS = ("quick", "standard", "best")
 CHROMA = (("4:4:4", 0), ("4:2:0", 2))
+OWN, PAIR = "as it is, with its own noise", "china and flower"
 CLOSE = 0.05  # error of σ beside itself that is not counted
 JPEG_SIGMA, TEXT_SIGMAS, IMPULSES = 20 / 255, (10, 20, 30), (0.05, 0.1, 0.2)
 TEXT = (
@@ -99,23 +100,22 @@ def levels(figures):
     pictures = set12_pictures(figures)
     photographs = {name: load_sample_image(f"{name}.jpg").mean(axis=2) / 255 for name in ("china", "flower")}
     own = {name: _estimated_level(clean, clean) for name, clean in pictures.items()}
+    kinds = {"as it is": (pictures, np.asarray), "8 bit": (pictures, eight_bits), PAIR: (photographs, np.asarray)}
     for sigma in (5, 10, 15, 25, 50):
-        case, ratios = f"σ = {sigma}", {}
-        noisy = {
-            name: clean + sigma / 255 * np.random.default_rng(0).standard_normal(clean.shape)
-            for name, clean in (pictures | photographs).items()
-        }
-        if figures.missing("as it is", case):
-            found = {name: _estimated_level(noisy[name], clean) for name, clean in pictures.items()}
-            ratios["as it is"] = [found[name] / sigma for name in found]
-            ratios["as it is, with its own noise"] = [found[name] / np.hypot(sigma, own[name]) for name in found]
-        if figures.missing("8 bit", case):
-            ratios["8 bit"] = [_estimated_level(eight_bits(noisy[name]), pictures[name]) / sigma for name in pictures]
-        if figures.missing("china and flower", case):
-            ratios["china and flower"] = [_estimated_level(noisy[name], photographs[name]) / sigma for name in photographs]
-        for method, values in ratios.items():
-            off = int(np.sum(np.abs(np.array(values) - 1) > CLOSE))
-            figures.add(method, case, None, ratio=f"{min(values):.2f} to {max(values):.2f}; {off}")
+        case = f"σ = {sigma}"
+        for method, (chosen, stored) in kinds.items():
+            if figures.missing(method, case):
+                noises = {name: np.random.default_rng(0).standard_normal(chosen[name].shape) for name in chosen}
+                noisy = {name: stored(chosen[name] + sigma / 255 * noises[name]) for name in chosen}
+                found = {name: _estimated_level(noisy[name], chosen[name]) for name in chosen}
+                _add_range(figures, method, case, [found[name] / sigma for name in found])
+                if method == "as it is":
+                    _add_range(figures, OWN, case, [found[name] / np.hypot(sigma, own[name]) for name in found])
+
+
+def _add_range(figures, method, case, ratios):
+    off = int(np.sum(np.abs(np.array(ratios) - 1) > CLOSE))
+    figures.add(method, case, None, ratio=f"{min(ratios):.2f} to {max(ratios):.2f}; {off}")
 
 
 def _estimated_level(image, clean):

@@ -624,7 +624,7 @@ def test_nan_names_what_fills_gaps():
         with pytest.raises(ValueError, match=r"contains NaN\. KernelPCA\.impute fills the gaps of rows"):
             verb(NAN)
     for estimator in (KernelPCA(2), KernelKMeans(2), InvertibleKernelPCA(2), Denoiser()):
-        sentence = rf"contains NaN\. {type(estimator).__name__} is fitted on complete rows: .* by preimage\.Imputer"
+        sentence = rf"contains NaN\. {type(estimator).__name__} is fitted on complete rows: .* with preimage\.Imputer"
         with pytest.raises(ValueError, match=sentence):
             estimator.fit(NAN)
     with pytest.raises(ValueError, match=r"contains NaN\. KernelPCA is fitted on complete rows"):

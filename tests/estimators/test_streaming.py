@@ -259,7 +259,7 @@ def test_a_compressed_model_refuses_more_rows_and_keeps_what_it_knows():
     small = fitted().compress(20)
     before = small.transform(X)
     for add in (lambda: small.partial_fit(X[:50]), lambda: small.merge(fitted()), lambda: fitted().merge(small)):
-        with pytest.raises(ValueError, match="cannot take more rows: it was fitted without an approximation, or compressed since"):
+        with pytest.raises(ValueError, match=r"cannot take more rows: .*compressed since"):
             add()
     np.testing.assert_array_equal(small.transform(X), before)
 

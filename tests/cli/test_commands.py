@@ -235,7 +235,7 @@ BAD_INPUT = {
     "sizes": (different_sizes, "1.png is 3 high and 3 wide, grey"),
     "corrupt.png": (corrupt, "damaged, or no image"),
     "wide.npy": (lambda path: np.save(path, np.zeros((3, 5))), "has 5 columns, and the model was fitted on 4"),
-    "other.csv": (lambda path: path.write_text("a,b,c,e\n1,2,3,4\n"), "no column 'd', and the model was fitted on one"),
+    "other.csv": (lambda path: path.write_text("a,b,c,e\n1,2,3,4\n"), "no column 'd', but the model was fitted on one"),
 }
 
 
@@ -274,10 +274,10 @@ def test_a_damaged_model_is_a_sentence(model, tmp_path):
 
 OUTPUTS = {
     "there.csv": "exists already",
-    "folder": "names a folder, and these rows are no images",
+    "folder": "names a folder, but these rows are not images",
     "nowhere/out.csv": "nowhere does not exist",
     "out.xyz": "unknown ending '.xyz'",
-    "out.png": "these rows are no images",
+    "out.png": "these rows are not images",
     "out.wav": "only sound",
 }
 

@@ -266,7 +266,7 @@ def test_hum_needs_a_signal_and_its_rate(tmp_path):
     ("options", "code", "sentence"),
     [
         (["-o", "there.npy"], 1, "exists already"),
-        (["-o", "folder"], 1, "these rows are no images"),
+        (["-o", "folder"], 1, "these rows are not images"),
         (["-o", "nowhere/x.npy"], 1, "does not exist"),
         (["-o", "x.npy", "--report", "there.npy"], 1, "exists already"),
         (["-o", "x.npy", "--report", "nowhere/page.html"], 1, "does not exist"),

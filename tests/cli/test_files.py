@@ -112,7 +112,7 @@ def test_grey_that_is_stored_as_colour_stays_grey(tmp_path):
 def test_fewer_bits_are_noted(tmp_path):
     Image.fromarray(np.full((3, 4), 40_000, np.uint16)).save(tmp_path / "a.png")
     done = good("impute", filling(tmp_path / "m.npz", 12), tmp_path / "a.png", "-o", tmp_path / "b.jpg")
-    assert "has 8 bits, of the 16" in done.stderr
+    assert "keeps 8 bits of the 16" in done.stderr
 
 
 def folder_of_images(path, labels=True):
@@ -248,7 +248,7 @@ def test_repeated_names_are_kept_where_tables_may_have_them_and_told_apart_elsew
     apart = ending == ".parquet"
     assert data.form.columns == (("a", "a_3", "b", "a_2") if apart else ("a", "a", "b", "a_2"))
     assert data.whole().tolist() == [[1.5, 2.5, 3.5, 4.5]]
-    assert ("equal names of columns are told apart: column 'a_3'" in done.stderr) == apart
+    assert ("equal column names are made distinct: column 'a_3'" in done.stderr) == apart
     if apart:
         assert pd.read_parquet(tmp_path / "out.parquet").columns.tolist() == ["a", "a_3", "b", "a_2"]
 
@@ -408,7 +408,7 @@ def test_a_pipe_is_no_model_file(tmp_path):
     os.mkfifo(tmp_path / "m.npz")
     done = call("inspect", tmp_path / "m.npz")
     assert done.exit_code == 1
-    assert "is a device or a pipe, and no file. " in done.stderr
+    assert "is a device or a pipe, not a file. " in done.stderr
 
 
 # Demo and reproduce
@@ -663,7 +663,7 @@ def test_thousands_are_read_where_their_sign_is_named(tmp_path):
     lines = [f'"{cell}",{number}.5' for number, cell in enumerate(cells * 3)]
     (tmp_path / "in.csv").write_text("a,b\n" + "\n".join(lines) + "\n")
     done = call("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz")
-    assert "'1,173.48' is no number (--thousands ',' if that separates thousands)" in done.stderr
+    assert "'1,173.48' is not a number (--thousands ',' if that separates thousands)" in done.stderr
     rows = io.read(tmp_path / "in.csv", io.Reading(thousands=",")).whole()
     np.testing.assert_array_equal(rows[:4, 0], [1173.48, 2.5, 12001000.25, 7])
     good("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz", "--thousands", ",")
@@ -671,7 +671,7 @@ def test_thousands_are_read_where_their_sign_is_named(tmp_path):
     rows = io.read(tmp_path / "in.csv", io.Reading(thousands=".")).whole()
     np.testing.assert_array_equal(rows, [[1173.48, 2], [5.5, 3]])
     (tmp_path / "in.csv").write_text('a,b\n"1,1735.2",2\n5.5,3\n')
-    with pytest.raises(DataFileError, match="is no number"):
+    with pytest.raises(DataFileError, match="is not a number"):
         io.read(tmp_path / "in.csv", io.Reading(thousands=","))
 
 

@@ -127,9 +127,9 @@ def test_what_cannot_be_streamed_is_refused():
     assert "exact kernel PCA needs all rows" in str(refused.value.__cause__ or refused.value)
     with pytest.raises(ValueError, match="exact kernel PCA needs all rows"):
         KernelPCA().fit(Chunks([X]))
-    with pytest.raises(TypeError, match="walked only once"):
+    with pytest.raises(TypeError, match="read only once"):
         Chunks(iter([X]))
-    with pytest.raises(TypeError, match="yields blocks"):
+    with pytest.raises(TypeError, match="an iterable of blocks"):
         Chunks(3)
     with pytest.raises(ValueError, match="equal width"):
         fitted(Chunks([X, X[:, :2]]))

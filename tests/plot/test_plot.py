@@ -101,9 +101,9 @@ def test_new_axes_are_as_many_as_components(plane):
 
 
 def test_contours_of_the_wrong_data_are_refused(plane, model):
-    with pytest.raises(ValueError, match="two columns, and this model has 64"):
+    with pytest.raises(ValueError, match="two columns, but this model has 64"):
         plot.components(model)
-    with pytest.raises(ValueError, match="6 components are to be drawn, and this model has 5"):
+    with pytest.raises(ValueError, match="6 components cannot be drawn: this model has 5"):
         plot.components(plane[0], axes(2, 3))
     with pytest.raises(ValueError, match="3 axes are given"):
         plot.components(plane[0], axes(1, 3), n_components=2)
@@ -159,7 +159,7 @@ def test_as_many_images_as_the_smallest_group_has(digits):
 def test_rows_that_are_no_such_images_are_refused(digits):
     with pytest.raises(ValueError, match=r"'noisy' has the shape \(150, 63\); rows of 64"):
         plot.images({"clean": digits, "noisy": digits[:, :63]}, (8, 8))
-    with pytest.raises(ValueError, match="2 axes are given, and 1 × 8"):
+    with pytest.raises(ValueError, match="2 axes are given, but 1 × 8"):
         plot.images({"clean": digits}, (8, 8), axes(1, 2))
 
 

@@ -19,9 +19,7 @@ def state(source: np.random.Generator | np.random.RandomState, place: str) -> di
             return {"kind": name, "key": key, "position": position, "has_gauss": has_gauss, "gauss": gauss}
     elif type(source.bit_generator) is np.random.PCG64:
         return {"kind": "PCG64", **source.bit_generator.state}
-    raise ModelFileError(
-        f"{place} is a generator of a rare kind; give a number, or numpy.random.default_rng(number)."
-    )
+    raise ModelFileError(f"{place} is a generator of a rare kind; give a number, or numpy.random.default_rng(number).")
 
 
 def restored(values: dict[str, Any]) -> np.random.Generator | np.random.RandomState:

@@ -127,7 +127,7 @@ def folder_of_images(path, labels=True):
 def test_a_folder_of_images_is_read_whatever_else_lies_in_it(tmp_path):
     done = good("fit", folder_of_images(tmp_path / "in"), "-o", tmp_path / "m.npz", "--components", 1, "--json")
     assert json.loads(done.stdout)["columns"] == 64
-    assert "labels.npy not" in done.stderr
+    assert "but not labels.npy" in done.stderr
 
 
 def test_scores_of_a_folder_name_its_files(tmp_path):
@@ -229,7 +229,7 @@ def test_codes_and_scores_stand_beside_what_names_their_rows(model, tmp_path):
     found = pd.read_csv(tmp_path / "back.csv")[list(NAMES)]
     np.testing.assert_allclose(found, kpca.inverse_transform(kpca.transform(X)), atol=1e-7)
     done = good("score", model, tmp_path / "in.csv", "-o", tmp_path / "s.npy")
-    assert "holds numbers alone, so 'Id', 'who'" in done.stderr
+    assert "holds only numbers, so 'Id', 'who'" in done.stderr
 
 
 def test_text_is_written_in_the_dialect_it_was_read_in(tmp_path):
@@ -565,7 +565,7 @@ def test_one_column_is_filled_along_its_rows_if_they_are_a_series(tmp_path):
     values = rng.standard_normal(200)
     put(tmp_path / "in.csv", np.where(lost, np.nan, values)[:, None], ("u",))
     done = good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--force")
-    assert "filled by the mean, as the rows are no series" in done.stdout
+    assert "filled by the mean, as the rows are not a series" in done.stdout
     np.testing.assert_allclose(rows_of(tmp_path / "out.csv")[lost, 0], values[~lost].mean(), rtol=1e-12)
 
 

@@ -225,7 +225,7 @@ TABLES = {
     "shifted.xlsx": Table(sheets([[], [None, None], ["a", "b"], [1.5, 4.5], []]), AB[:2]),
     "numbers_as_text.xlsx": Table(sheets([["a", "b"], ["1.5", 4.5], ["2.5", 5.5]]), AB[:3]),
     "two_sheets.xlsx": Table(
-        sheets([["a", "b"], [1.5, 4.5]], [["c"], [1]]), AB[:2], "'sheet 1' is read, and 'sheet 2' not"
+        sheets([["a", "b"], [1.5, 4.5]], [["c"], [1]]), AB[:2], "'sheet 1' is read, but not 'sheet 2'"
     ),
 }
 
@@ -234,11 +234,11 @@ BAD = {
     "only_comments.csv": Bad(text("# nothing\n"), "is empty"),
     "only_text.csv": Bad(text("a,b\nx,y\n"), "no column of numbers"),
     "latin_unnamed.csv": Bad(text("ä,b\n1,2\n", "cp1252"), "not text in UTF-8: give its encoding by --encoding"),
-    "wrong_encoding.csv": Bad(text("a,b\n1,2"), "no text in utf-16", ("--encoding", "utf-16")),
-    "mistyped_first_row.csv": Bad(text("1.0,2.O\n3,4\n5,6\n"), "line 1, column 2: '2.O' is no number .--header"),
-    "hexadecimal.csv": Bad(text("0x10,2\n3,4\n5,6\n"), "line 1, column 1: '0x10' is no number"),
-    "mistyped_later.csv": Bad(text("a,b\n1,2\n3,4\n5,6O\n"), "line 4, column 'b': '6O' is no number .--keep 2"),
-    "underscore.csv": Bad(text("a,b\n1_000,2\n3,4\n"), "'1_000' is no number"),
+    "wrong_encoding.csv": Bad(text("a,b\n1,2"), "not text in utf-16", ("--encoding", "utf-16")),
+    "mistyped_first_row.csv": Bad(text("1.0,2.O\n3,4\n5,6\n"), "line 1, column 2: '2.O' is not a number .--header"),
+    "hexadecimal.csv": Bad(text("0x10,2\n3,4\n5,6\n"), "line 1, column 1: '0x10' is not a number"),
+    "mistyped_later.csv": Bad(text("a,b\n1,2\n3,4\n5,6O\n"), "line 4, column 'b': '6O' is not a number .--keep 2"),
+    "underscore.csv": Bad(text("a,b\n1_000,2\n3,4\n"), "'1_000' is not a number"),
     "ragged.csv": Bad(text("a,b\n1,2\n3,4\n5\n"), "line 4: 1 cells"),
     "long_cell.csv": Bad(text(f'a,b\n"{"x" * 140_000}",2\n'), "no table in text: field larger"),
     "no_such_column.csv": Bad(text("a,b\n1,2\n"), "no column 'z'; it has 'a', 'b'", ("--columns", "a,z")),

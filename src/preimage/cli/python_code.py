@@ -22,7 +22,7 @@ def constructed(model: Any) -> str:
 
 
 def denoising(run: DenoiseRun, reading: Reading, input: str, train: str | None) -> str:
-    """The lines that clean a file as ``preimage denoise`` did."""
+    """The lines that denoise a file as ``preimage denoise`` did."""
     rows = [f"data = {_read(input, reading)}"]
     if train is not None:
         rows.append(f"examples = {_read(train, reading, expected='data.form.columns')}")
@@ -76,7 +76,7 @@ def _verbs(run: DenoiseRun) -> list[str]:
 
 
 def _along_time(run: DenoiseRun) -> list[str]:
-    """A signal cleaned, without hum and baseline where these were removed first."""
+    """The lines that denoise a signal, first without hum and baseline if these were removed."""
     if run.mains is None and not run.baseline:
         return ["cleaned = model.denoise_signal(data.whole())"]
     lines = ["from preimage.denoising import without_baseline, without_mains", "signal = data.whole()"]
@@ -88,7 +88,7 @@ def _along_time(run: DenoiseRun) -> list[str]:
 
 
 def _read(path: str, reading: Reading, *, expected: str | None = None) -> str:
-    """The expression that reads a file, with the columns that the expression ``expected`` names."""
+    """The expression that reads a file; ``expected`` is an expression for the columns to read."""
     given = [
         f"{item.name}={value!r}" for item in fields(reading) if (value := getattr(reading, item.name)) != item.default
     ]
@@ -97,7 +97,7 @@ def _read(path: str, reading: Reading, *, expected: str | None = None) -> str:
 
 
 def _imports(classes: set[type]) -> list[str]:
-    """The lines that import classes, each from the room that shows it, and :mod:`preimage.io`."""
+    """The lines that import classes, each from its public module, and :mod:`preimage.io`."""
     rooms: dict[str, list[str]] = {}
     for found in classes:
         first, *rest = found.__module__.split(".")

@@ -66,7 +66,7 @@ class DenoiseRun:
     ):
         self.data, self.train, self.effort, self.scale = data, train, effort, scale
         self.form = data.form if shape is None else _shaped(data, shape)
-        self._is_told = signal or bool(self.form.rate)  # the user or the file says that it is a signal
+        self._is_declared = signal or bool(self.form.rate)  # the user or the file says that it is a signal
         if signal:
             self.form = replace(self.form, alone="signal")
         self.rate, self.mains, self.baseline = rate or self.form.rate or 0.0, mains, baseline
@@ -185,7 +185,7 @@ class DenoiseRun:
             signal = without_baseline(signal, self.rate)
         found = self.model.denoise_signal(signal)
         share = float(np.mean(np.square(signal - found)) / max(signal.var(), 1e-300))
-        if share > MOSTLY and not self._is_told:
+        if share > MOSTLY and not self._is_declared:
             note(
                 f"{self.data.name}: one column is taken for a signal, and {share:.0%} of its variance for noise; if "
                 "the order of its rows means nothing, do not use the result."
@@ -278,7 +278,7 @@ class DenoiseRun:
             n_components(self.components or "auto"),
             kernel=self.kernel or "gaussian",
             approximation=LANDMARKS if source.shape[0] > EXACT else None,
-            preimage=self._way_back(),
+            preimage=self._preimage_method(),
             random_state=seed,
         )
         knows_noise = not isinstance(self.noise, str)  # whose σ is in the units of the file
@@ -287,7 +287,7 @@ class DenoiseRun:
         scaled = not knows_noise and self.form.shape is None and is_scaled(self.data, self.scale)
         return Standardised(model) if scaled else model
 
-    def _way_back(self) -> Any:
+    def _preimage_method(self) -> Any:
         """The pre-image method, with the noise law if one is given."""
         from preimage.preimages import Learned, Wiener
 

@@ -159,16 +159,16 @@ class _Watched(io.RawIOBase):
 
     def __init__(self, name: str, size: int, deadline: float, line: int | None):
         self._file = io.FileIO(name)
-        self._told, self._deadline, self._line = name, deadline, line
+        self._shown, self._deadline, self._line = name, deadline, line
         self._left, self._since = max(FREELY, REREAD * size), 0
 
     def readinto(self, buffer: Any) -> int:
         count = self._file.readinto(buffer) or 0
         self._left -= count
         if self._left < 0:
-            raise DataFileError(f"{self._told} makes its reader go round in circles: it is damaged.")
+            raise DataFileError(f"{self._shown} makes its reader go round in circles: it is damaged.")
         if monotonic() > self._deadline:
-            raise DataFileError(f"{self._told} takes too long to read: it is damaged, or made to take long.")
+            raise DataFileError(f"{self._shown} takes too long to read: it is damaged, or made to take long.")
         if self._line is not None:
             self._check_line(bytes(buffer[:count]))
         return count
@@ -190,4 +190,4 @@ class _Watched(io.RawIOBase):
         last = max(part.rfind(b"\n"), part.rfind(b"\r"))
         self._since = len(part) - 1 - last if last >= 0 else self._since + len(part)
         if self._since > (self._line or 0):
-            raise DataFileError(f"{self._told} is not a table in text: a line has more than {self._line:,} bytes.")
+            raise DataFileError(f"{self._shown} is not a table in text: a line has more than {self._line:,} bytes.")

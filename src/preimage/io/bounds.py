@@ -88,9 +88,7 @@ def reading_as(kind: str, name: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def opened(
-    path: str | os.PathLike[str], kind: str = "", *, timed: bool = True, lines: bool = False
-) -> Iterator[BoundedFile]:
+def opened(path: str | os.PathLike[str], kind: str = "", *, timed: bool = True) -> Iterator[BoundedFile]:
     """A file to be read within bounds.
 
     Parameters
@@ -100,15 +98,13 @@ def opened(
         What the file should be; :func:`reading_as` then translates any error inside the block.
     timed : bool
         Whether the reader parses the whole file inside the block; one that yields parts has no time limit.
-    lines : bool
-        Whether it is text.
     """
-    with reading_as(kind, path) if kind else nullcontext(), stream(path, timed=timed, lines=lines) as found:
+    with reading_as(kind, path) if kind else nullcontext(), stream(path, timed=timed) as found:
         yield BoundedFile(os.fspath(path), found, os.stat(path).st_size)
 
 
 def stream(path: str | os.PathLike[str], *, timed: bool = True, lines: bool = False) -> BinaryIO:
-    """The bytes of a file, within the bounds of :func:`opened`."""
+    """The bytes of a file, within the bounds of :func:`opened`; ``lines`` bounds the lines of text."""
     check_path(Path(path))
     if os.path.isdir(path):
         raise DataFileError(f"{os.fspath(path)} is a folder, not a file.")

@@ -11,12 +11,11 @@ SKIP, NUM, SUB, CHANNEL, AUX = 59, 60, 61, 62, 63
 ZERO, GAIN = 1024, 200  # of the MIT-BIH arrhythmia database: the level of 0 mV, and steps per mV
 
 
-def read_signals(content: bytes, n_signals: int = 2) -> Array:
-    """Signals in mV, one per column, from pairs of 12-bit samples in three bytes, the signals in turn."""
+def read_signals(content: bytes) -> Array:
+    """Two signals in mV, one per column, from pairs of 12-bit samples in three bytes."""
     first, shared, second = np.frombuffer(content[: len(content) // 3 * 3], dtype=np.uint8).reshape(-1, 3).T.astype(int)
     pairs = np.column_stack([first + ((shared & 15) << 8), second + ((shared >> 4) << 8)])
-    signed = np.where(pairs > 2047, pairs - 4096, pairs).ravel()
-    return (signed[: len(signed) // n_signals * n_signals].reshape(-1, n_signals) - ZERO) / GAIN
+    return (np.where(pairs > 2047, pairs - 4096, pairs) - ZERO) / GAIN
 
 
 def read_annotations(content: bytes) -> dict[int, Array]:

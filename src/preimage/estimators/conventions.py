@@ -200,16 +200,13 @@ def check_flags(estimator: Any, *names: str) -> None:
 
 def keeps_n_jobs(method: Callable) -> Callable:
     """Decorate a method: it uses at most ``n_jobs`` threads, and its result must be finite."""
-    return finite_answers(_limited(method))
 
-
-def _limited(method: Callable) -> Callable:
     @wraps(method)
     def limited(self, *args, **options):
         with threads.limited(self.n_jobs):
             return method(self, *args, **options)
 
-    return limited
+    return finite_answers(limited)
 
 
 def finite_answers(method: Callable) -> Callable:
@@ -242,7 +239,7 @@ def is_dask(X: Any) -> bool:
 
 def also_distributed(method: Callable) -> Callable:
     """Decorate a method as ``keeps_n_jobs`` does; it also takes tensors, and Dask arrays on their cluster."""
-    here = finite_answers(_limited(method))
+    here = keeps_n_jobs(method)
     here = here if method.__name__ == "fit" else also_tensors(here)  # fit converts tensors to numpy arrays
     return _handed_over(here, is_dask, "preimage.distributed", "call")
 

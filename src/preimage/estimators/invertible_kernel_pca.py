@@ -133,13 +133,13 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
     @conventions.finite_answers
     def transform(self, X: RowsLike):
         """Codes of the rows: the components of their features."""
-        return self._by_rows(self._rows(X), lambda X: self.map_.codes(X))
+        return self._by_rows(self._rows(X), self.map_.codes)
 
     @conventions.also_tensors
     @conventions.finite_answers
     def denoise(self, X: RowsLike):
         """The filtered rows: the three steps inverted, with the rows themselves as bypass."""
-        return self._by_rows(self._rows(X), lambda X: self.map_.filter(X))
+        return self._by_rows(self._rows(X), self.map_.filter)
 
     @conventions.also_tensors
     @conventions.finite_answers
@@ -147,7 +147,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         """Points for the rows X of codes, without a bypass."""
         check_is_fitted(self)
         codes = conventions.read_codes(X, self.n_components_)
-        return self._by_rows(codes, lambda Z: self._decoder(Z), self._decoder.row_bytes)
+        return self._by_rows(codes, self._decoder, self._decoder.row_bytes)
 
     def _sizes(self, d: int) -> tuple[int, float | None]:
         """The number of features, and the ridge, or None if it is "auto"."""

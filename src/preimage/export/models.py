@@ -56,7 +56,7 @@ def to_program(model: Any, method: str = "transform", dtype: Any = np.float64) -
         )
     if isinstance(getattr(model, "kernel_", None), Precomputed):
         raise NotExpressible("a model of a precomputed kernel cannot be exported: it holds no points to compare with.")
-    codes = method in ("inverse_transform",) or isinstance(model, Decoder)
+    codes = method == "inverse_transform" or isinstance(model, Decoder)
     X = Symbol.input("codes" if codes else "X")
     output = formulas[method](model, X, float(np.finfo(dtype).eps))
     columns = model.n_components_ if codes and not isinstance(model, Decoder) else model.n_features_in_

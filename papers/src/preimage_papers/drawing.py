@@ -54,9 +54,9 @@ def image_grid(groups: Mapping[str, Any], shape: tuple[int, int], caption: str, 
     return Picture(figure, caption)
 
 
-def join(values: Iterable[float], form: str = ".3g", between: str = ", ") -> str:
-    """Numbers as one text."""
-    return between.join(format(value, form) for value in values)
+def join(values: Iterable[float], form: str = ".3g") -> str:
+    """Numbers as one text, separated by commas."""
+    return ", ".join(format(value, form) for value in values)
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:

@@ -46,11 +46,11 @@ def usps() -> Split[Images]:
     return load_usps()
 
 
-def smoothed(images: np.ndarray, width: float = SMOOTHING) -> np.ndarray:
+def smoothed(images: np.ndarray) -> np.ndarray:
     """Digits, one per row, smoothed by a Gaussian."""
     from scipy.ndimage import gaussian_filter
 
-    return gaussian_filter(images.reshape(-1, *USPS), (0, width, width), mode="nearest").reshape(images.shape)
+    return gaussian_filter(images.reshape(-1, *USPS), (0, SMOOTHING, SMOOTHING), mode="nearest").reshape(images.shape)
 
 
 def digits_of_every_class(n_train: int, n_test: int, rng: np.random.Generator) -> Split[Images]:

@@ -498,7 +498,7 @@ def test_the_lines_of_a_report_do_what_the_command_did(name, tmp_path, monkeypat
     found = {}
     exec(re.sub(r"<[^>]*>", "", code), found)
     expected = np.load("out.npy")
-    np.testing.assert_allclose(found["cleaned"].reshape(expected.shape), expected, atol=1e-9)
+    np.testing.assert_allclose(found["denoised"].reshape(expected.shape), expected, atol=1e-9)
     assert facts["removed"] > 0
 
 
@@ -691,10 +691,10 @@ def test_words_name_images_and_leave_out_what_mixed_units_do_not_tell(tmp_path):
     words = good(
         "denoise", tmp_path / "s.npy", "-o", tmp_path / "out.npy", "--effort", "quick", "--noise", "0.1"
     ).stdout
-    assert "30 images cleaned" in words
+    assert "30 images denoised" in words
     put(tmp_path / "t.csv", X * [1, 10, 100, 1000])
     words = good("denoise", tmp_path / "t.csv", "-o", tmp_path / "out.csv", "--components", "2").stdout
-    assert words.endswith("40 rows cleaned by KernelPCA\n")
+    assert words.endswith("40 rows denoised by KernelPCA\n")
     Image.fromarray(1000 * STACK[0].astype(np.float32)).resize((64, 64)).save(tmp_path / "f.tif")
     words = good(
         "denoise", tmp_path / "f.tif", "-o", tmp_path / "out.tif", "--noise", "5000", "--effort", "quick"

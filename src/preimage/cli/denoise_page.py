@@ -96,7 +96,7 @@ def _one_image(before: np.ndarray, after: np.ndarray) -> Picture:
 def _choices(run: DenoiseRun, facts: dict[str, Any]) -> list[Any]:
     unit = "root mean square" if run.columns is None else "in standard deviations of the columns"
     choices = {
-        "cleaned by": facts["method"],
+        "denoised by": facts["method"],
         "learned from": "clean examples" if facts["examples"] == "clean" else "the noisy data",
         "noise": "estimated from the data" if facts["noise"] == "auto" else facts["noise"],
         "levels": facts["levels"],

@@ -134,7 +134,7 @@ class DenoiseRun:
             return f"{what} left as it is" + (
                 ": no noise is found" if silent else f"{self._noise_words()}: no estimate has a lower risk"
             )
-        words = f"{what} cleaned by {facts['method']}{self._noise_words()}"
+        words = f"{what} denoised by {facts['method']}{self._noise_words()}"
         if not isinstance(self.model, Standardised):  # whose columns differ in unit
             words += f", removed {facts['removed']:.3g} rms"
         if self.form.alone == "image" and self.data.scale > 1 and facts["remaining_error"]:
@@ -152,10 +152,10 @@ class DenoiseRun:
         return "" if isinstance(law, str) else f", noise {law_in_words(law, of_one=self.data.scale > 1) or repr(law)}"
 
     def _table_words(self, columns: dict[str, Any]) -> str:
-        """How many columns of a table were cleaned, by how much, and which were left alone."""
+        """How many columns of a table were denoised, by how much, and which were left alone."""
         cleaned = [one for one in columns.values() if one.cleaned]
         left = [name for name, one in columns.items() if not one.cleaned]
-        words = f"{counted(self.data.shape[0], 'row')}, {len(cleaned)} of {counted(len(columns), 'column')} cleaned"
+        words = f"{counted(self.data.shape[0], 'row')}, {len(cleaned)} of {counted(len(columns), 'column')} denoised"
         if cleaned:
             ratios = [one.remaining / one.noise if one.noise else 1.0 for one in cleaned]
             words += f", error about {np.mean(ratios):.0%} of the noise"

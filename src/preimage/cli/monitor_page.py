@@ -46,7 +46,7 @@ def page(
 
 
 def episodes(alarms: list[Alarm]) -> list[Episode]:
-    """Alarms grouped by consecutive rows; missing readings and changed constants are groups of their own."""
+    """Alarms grouped by consecutive rows; missing readings and changed constants form separate groups."""
     starts = [0] + [number for number, pair in enumerate(pairwise(alarms), 1) if not _together(*pair)]
     return [alarms[start:stop] for start, stop in pairwise([*starts, len(alarms)]) if stop > start]
 

@@ -74,7 +74,7 @@ class KernelTransformerMixin(TransformerMixin):
     _object: Callable[[str], Any]
 
     def _rows(self, X: RowsLike):
-        """New rows, checked against those of the fit."""
+        """New rows, checked against the training rows."""
         check_is_fitted(self)
         X = read_rows(self, X, accept_sparse="csr", reset=False)
         check_kernel_takes(self.kernel_, X)
@@ -386,6 +386,6 @@ def own_values(kernel: Kernel, X: RowsLike, diagonal=None) -> np.ndarray:
 
 
 def check_kernel_takes(kernel, X: RowsLike) -> None:
-    """Refuse sparse rows where the kernel needs dense ones."""
+    """Refuse sparse rows if the kernel needs dense ones."""
     if sp.issparse(X) and not kernel.accepts_sparse:
         raise TypeError(f"{kernel!r} needs dense rows; convert the sparse matrix with X.toarray().")

@@ -43,7 +43,7 @@ class KernelPCA(
 ):
     """Kernel principal component analysis with pre-images.
 
-    ``inverse_transform`` decodes codes alone; ``denoise`` also uses the noisy rows, which are near the answer. With
+    ``inverse_transform`` decodes codes alone; ``denoise`` also uses the noisy rows, which are near the result. With
     ``preimage="auto"`` each takes the method that suits it (:func:`preimage.preimages.choose_preimage_method`), so
     ``denoise(X)`` is not ``inverse_transform(transform(X))``. A method given by name or object serves both; in
     ``denoise``, iterative methods still start at the noisy row.

@@ -87,7 +87,7 @@ def read(path: str | os.PathLike[str], reading: Reading | None = None) -> Data:
     check_path(path, f"; {STANDARD} reads CSV from standard input")
     name = "images" if path.is_dir() else _format(path)
     if name not in TABLES and not reading.is_plain:
-        raise DataFileError(f"{path} is no table: columns, delimiters and the like cannot be given for it.")
+        raise DataFileError(f"{path} is not a table: leave out columns, delimiters and the like.")
     module = import_module(f"preimage.io.{name}")
     return (module.read_folder if path.is_dir() else module.read)(path, reading)
 

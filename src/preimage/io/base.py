@@ -287,7 +287,7 @@ class Data:
 
 
 class _FileChunks(Chunks):
-    """The rows of a file in blocks, whose number is known beforehand."""
+    """The rows of a file in blocks, with a known number of rows."""
 
     def __init__(self, data: Data):
         self._shape = data.shape

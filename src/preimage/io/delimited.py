@@ -94,7 +94,7 @@ class _Text(records.Records):
             with self._opened() as file:
                 self.found = dialect.recognised(name, file, reading, self._encoding)
         except csv.Error as error:
-            raise DataFileError(f"{name} is no table in text: {error}.") from error
+            raise DataFileError(f"{name} is not a table in text: {error}.") from error
         super().__init__(name, self._lines, reading, self.found.dialect.decimal)
 
     def blocks(self, numbers: Sequence[int], others: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
@@ -125,7 +125,7 @@ class _Text(records.Records):
                 named = [(self.found.skip, self.found.names)] if self.found.names else []
                 yield from _with_gaps(chain(named, self._parsed(file)))
         except csv.Error as error:
-            raise DataFileError(f"{self.name} is no table in text: {error}.") from error
+            raise DataFileError(f"{self.name} is not a table in text: {error}.") from error
 
     def _parsed(self, file: TextIO) -> Iterator[records.Line]:
         if self.found.dialect.delimiter == " ":

@@ -58,7 +58,7 @@ def opened(path: str, scheduler: str | None = None, reading: Reading | None = No
 
 
 def _is_store(path: str) -> bool:
-    """Whether a path is a store; Dask is not needed to tell files and folders of images."""
+    """Whether a path is a store; files and folders of images do not need Dask."""
     from preimage.io.images import image_files
 
     place = Path(path)

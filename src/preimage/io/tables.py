@@ -27,7 +27,7 @@ AXIS = re.compile(
 
 
 class Source(Protocol):
-    """A table that can be walked in blocks."""
+    """A table that can be read in blocks."""
 
     name: str
     names: tuple[str, ...] | None

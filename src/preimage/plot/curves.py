@@ -39,7 +39,7 @@ def scree(model, ax=None, *, chance: ParallelAnalysis | None = None):
     See Also
     --------
     preimage.selection.parallel_analysis : The thresholds of ``chance``.
-    components : What the components look like in the plane.
+    components : Contours of the components in the plane.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def _parts(candidate: Candidate) -> list[str]:
 
 
 def _short(name: str, value) -> str:
-    if is_dataclass(value) and not isinstance(value, type):  # kernels and methods: their class, and what is unusual
+    if is_dataclass(value) and not isinstance(value, type):  # kernels and methods: their class, unusual settings
         unusual = [f"{f.name}={getattr(value, f.name)!r}" for f in fields(value) if getattr(value, f.name) != f.default]
         return f"{type(value).__name__}({', '.join(unusual)})"
     shown = f"{value:.3g}" if isinstance(value, float) else str(value)

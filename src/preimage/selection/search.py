@@ -82,7 +82,7 @@ class Selection:
     risk : Risk
         How the error was estimated.
     noise : NoiseLevel or None
-        The noise level, where it was estimated.
+        The noise level, if it was estimated.
 
     See Also
     --------

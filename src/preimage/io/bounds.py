@@ -12,7 +12,7 @@ bound          refuses
 ``DEPTH``      deeper nesting of JSON.
 ``LINE``       longer lines of text.
 ``REREAD``     reading a file more often, as loops in its directory would cause.
-``SECONDS``    longer parsing, unless it is faster than ``SLOWEST`` bytes per second.
+``SECONDS``    parsing for longer than this plus the time for ``SLOWEST`` bytes per second.
 =============  ====================================================================================================
 """
 
@@ -104,7 +104,7 @@ def opened(path: str | os.PathLike[str], kind: str = "", *, timed: bool = True) 
 
 
 def stream(path: str | os.PathLike[str], *, timed: bool = True, lines: bool = False) -> BinaryIO:
-    """The bytes of a file, within the bounds of :func:`opened`; ``lines`` bounds the lines of text."""
+    """The bytes of a file, within the bounds of :func:`opened`; ``lines`` also bounds the length of its lines."""
     check_path(Path(path))
     if os.path.isdir(path):
         raise DataFileError(f"{os.fspath(path)} is a folder, not a file.")

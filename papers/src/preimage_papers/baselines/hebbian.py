@@ -27,7 +27,7 @@ class Hebbian:
     activation : callable
         g.
     rate : float
-        η at the start, relative to 1 / E‖x‖²; it falls as 1/t.
+        η at the start, relative to 1 / E‖x‖²; it falls with the epochs.
     n_epochs : int
         Passes over the rows, each in a new order.
 
@@ -71,7 +71,7 @@ class KernelHebbian:
     n_units : int
         The number of axes.
     rate : float
-        η at the start, relative to 1 / E k̃(x, x); it falls as 1/t.
+        η at the start, relative to 1 / E k̃(x, x); it falls with the epochs.
     n_epochs : int
         Passes over the rows.
 

@@ -86,7 +86,7 @@ def test_every_part_has_a_quick_plan_and_its_own_name():
 
 
 def test_an_unknown_paper_gets_a_sentence():
-    with pytest.raises(ValueError, match=r"no paper 'mika1999'; there are scholkopf1998"):
+    with pytest.raises(ValueError, match=r"no paper 'mika1999'; choose one of scholkopf1998"):
         preimage_papers.load("mika1999")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from preimage.preimages import find_preimage as find_preimage
     from preimage.reduced import reduced_set as reduced_set
 
-# Where each public name lives; it is imported when it is first used, so that `import preimage` costs nothing.
+# The module of each public name, imported on first use so that `import preimage` is fast.
 _HOMES = {
     "Chunks": "preimage.io.chunks",
     "Decoder": "preimage.estimators",

@@ -221,7 +221,7 @@ def test_bad_files_are_told_in_a_sentence(page, files, name, words):
 def test_files_of_unknown_kind_and_too_large_ones_are_told_at_once(page, files):
     seen = page()
     choose(seen, "denoise", files / "notes.docx")
-    assert "not known here" in outcome(seen, "denoise")
+    assert "unknown ending" in outcome(seen, "denoise")
     seen.complaints.clear()  # the browser notes every refusal by a server in its console
     seen.evaluate(
         """() => {

@@ -229,13 +229,16 @@ BAD_INPUT = {
     "missing.csv": (lambda path: None, "does not exist"),
     "empty.csv": (lambda path: path.write_text(""), "is empty"),
     "ragged.csv": (lambda path: path.write_text("5,2,3,4\n1,2,3\n"), "line 2: 3 cells"),
-    "text.csv": (lambda path: path.write_text("a,b,c,d\n1,2,3,4\n1,2,x,4\n"), "line 3, column 'c': 'x' is no number"),
+    "text.csv": (
+        lambda path: path.write_text("a,b,c,d\n1,2,3,4\n1,2,x,4\n"),
+        "line 3, column 'c': 'x' is not a number",
+    ),
     "gap.csv": (lambda path: path.write_text("a,b,c,d\n1,2,,4\n"), "column 'c' is missing"),
     "nan.npy": (lambda path: np.save(path, np.where(np.eye(4) > 0, np.nan, 1.0)), "row 1, column 1 is missing"),
     "sizes": (different_sizes, "1.png is 3 high and 3 wide, grey"),
     "corrupt.png": (corrupt, "damaged, or no image"),
-    "wide.npy": (lambda path: np.save(path, np.zeros((3, 5))), "has 5 columns, and the model was fitted on 4"),
-    "other.csv": (lambda path: path.write_text("a,b,c,e\n1,2,3,4\n"), "no column 'd', and the model was fitted on one"),
+    "wide.npy": (lambda path: np.save(path, np.zeros((3, 5))), "has 5 columns, but the model was fitted on 4"),
+    "other.csv": (lambda path: path.write_text("a,b,c,e\n1,2,3,4\n"), "no column 'd', but the model was fitted on one"),
 }
 
 
@@ -274,10 +277,10 @@ def test_a_damaged_model_is_a_sentence(model, tmp_path):
 
 OUTPUTS = {
     "there.csv": "exists already",
-    "folder": "names a folder, and these rows are no images",
+    "folder": "names a folder, but these rows are not images",
     "nowhere/out.csv": "nowhere does not exist",
     "out.xyz": "unknown ending '.xyz'",
-    "out.png": "these rows are no images",
+    "out.png": "these rows are not images",
     "out.wav": "only sound",
 }
 
@@ -344,11 +347,11 @@ def test_files_that_may_not_be_read_or_written_are_sentences(model, tmp_path):
         (["fit", "x.npy", "-o", "m.npz", "--kernel", "gaussian:2"], "write it as setting=value"),
         (["fit", "x.npy", "-o", "m.npz", "--kernel", "gaussian:length_scale=-2"], "positive"),
         (["fit", "x.npy", "-o", "m.npz", "--preimage", "magic"], "unknown pre-image method 'magic'"),
-        (["fit", "x.npy", "-o", "m.npz", "--components", "many"], "'many' is no number"),
-        (["fit", "x.npy", "-o", "m.npz", "--approximation", "few"], "'few' is no approximation"),
+        (["fit", "x.npy", "-o", "m.npz", "--components", "many"], "'many' is not a number"),
+        (["fit", "x.npy", "-o", "m.npz", "--approximation", "few"], "'few' is not an approximation"),
         (["fit", "x.npy", "-o", "m.npz", "--columns", "a\rb"], "put a name with a line end into quotes"),
         (["fit", "x.npy", "-o", "m.npz", "--columns", ""], "'' holds no name"),
-        (["fit", "x.npy", "-o", "m.npz", "--approximation", "0"], "'0' is no approximation"),
+        (["fit", "x.npy", "-o", "m.npz", "--approximation", "0"], "'0' is not an approximation"),
         (["fit", "x.npy", "-o", "m.npz", "--seed", "-1"], "--seed"),
         (["score", "m.npz", "x.npy", "--quick"], "No such option"),
     ],
@@ -361,7 +364,7 @@ def test_wrong_usage_is_a_sentence_with_exit_code_2(arguments, sentence):
 
 def test_numbers_of_components_that_cannot_be_are_sentences(tmp_path):
     put(tmp_path / "in.npy")
-    for number, sentence in ((100, "more than the 40 rows"), (0, "at least 1"), (1.5, "between 0 and 1")):
+    for number, sentence in ((100, "more than 40 rows allow"), (0, "at least 1"), (1.5, "between 0 and 1")):
         done = call("fit", tmp_path / "in.npy", "-o", tmp_path / "m.npz", "--components", number)
         assert done.exit_code == 1
         assert sentence in done.stderr

@@ -112,7 +112,7 @@ def test_grey_that_is_stored_as_colour_stays_grey(tmp_path):
 def test_fewer_bits_are_noted(tmp_path):
     Image.fromarray(np.full((3, 4), 40_000, np.uint16)).save(tmp_path / "a.png")
     done = good("impute", filling(tmp_path / "m.npz", 12), tmp_path / "a.png", "-o", tmp_path / "b.jpg")
-    assert "has 8 bits, of the 16" in done.stderr
+    assert "keeps 8 bits of the 16" in done.stderr
 
 
 def folder_of_images(path, labels=True):
@@ -127,7 +127,7 @@ def folder_of_images(path, labels=True):
 def test_a_folder_of_images_is_read_whatever_else_lies_in_it(tmp_path):
     done = good("fit", folder_of_images(tmp_path / "in"), "-o", tmp_path / "m.npz", "--components", 1, "--json")
     assert json.loads(done.stdout)["columns"] == 64
-    assert "labels.npy not" in done.stderr
+    assert "but not labels.npy" in done.stderr
 
 
 def test_scores_of_a_folder_name_its_files(tmp_path):
@@ -229,7 +229,7 @@ def test_codes_and_scores_stand_beside_what_names_their_rows(model, tmp_path):
     found = pd.read_csv(tmp_path / "back.csv")[list(NAMES)]
     np.testing.assert_allclose(found, kpca.inverse_transform(kpca.transform(X)), atol=1e-7)
     done = good("score", model, tmp_path / "in.csv", "-o", tmp_path / "s.npy")
-    assert "holds numbers alone, so 'Id', 'who'" in done.stderr
+    assert "holds only numbers, so 'Id', 'who'" in done.stderr
 
 
 def test_text_is_written_in_the_dialect_it_was_read_in(tmp_path):
@@ -248,7 +248,7 @@ def test_repeated_names_are_kept_where_tables_may_have_them_and_told_apart_elsew
     apart = ending == ".parquet"
     assert data.form.columns == (("a", "a_3", "b", "a_2") if apart else ("a", "a", "b", "a_2"))
     assert data.whole().tolist() == [[1.5, 2.5, 3.5, 4.5]]
-    assert ("equal names of columns are told apart: column 'a_3'" in done.stderr) == apart
+    assert ("equal column names are made distinct: column 'a_3'" in done.stderr) == apart
     if apart:
         assert pd.read_parquet(tmp_path / "out.parquet").columns.tolist() == ["a", "a_3", "b", "a_2"]
 
@@ -408,7 +408,7 @@ def test_a_pipe_is_no_model_file(tmp_path):
     os.mkfifo(tmp_path / "m.npz")
     done = call("inspect", tmp_path / "m.npz")
     assert done.exit_code == 1
-    assert "is a device or a pipe, and no file. " in done.stderr
+    assert "is a device or a pipe, not a file. " in done.stderr
 
 
 # Demo and reproduce
@@ -498,7 +498,7 @@ def test_the_lines_of_a_report_do_what_the_command_did(name, tmp_path, monkeypat
     found = {}
     exec(re.sub(r"<[^>]*>", "", code), found)
     expected = np.load("out.npy")
-    np.testing.assert_allclose(found["cleaned"].reshape(expected.shape), expected, atol=1e-9)
+    np.testing.assert_allclose(found["denoised"].reshape(expected.shape), expected, atol=1e-9)
     assert facts["removed"] > 0
 
 
@@ -565,7 +565,7 @@ def test_one_column_is_filled_along_its_rows_if_they_are_a_series(tmp_path):
     values = rng.standard_normal(200)
     put(tmp_path / "in.csv", np.where(lost, np.nan, values)[:, None], ("u",))
     done = good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--force")
-    assert "filled by the mean, as the rows are no series" in done.stdout
+    assert "filled by the mean, as the rows are not a series" in done.stdout
     np.testing.assert_allclose(rows_of(tmp_path / "out.csv")[lost, 0], values[~lost].mean(), rtol=1e-12)
 
 
@@ -663,7 +663,7 @@ def test_thousands_are_read_where_their_sign_is_named(tmp_path):
     lines = [f'"{cell}",{number}.5' for number, cell in enumerate(cells * 3)]
     (tmp_path / "in.csv").write_text("a,b\n" + "\n".join(lines) + "\n")
     done = call("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz")
-    assert "'1,173.48' is no number (--thousands ',' if that separates thousands)" in done.stderr
+    assert "'1,173.48' is not a number (--thousands ',' if that separates thousands)" in done.stderr
     rows = io.read(tmp_path / "in.csv", io.Reading(thousands=",")).whole()
     np.testing.assert_array_equal(rows[:4, 0], [1173.48, 2.5, 12001000.25, 7])
     good("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz", "--thousands", ",")
@@ -671,7 +671,7 @@ def test_thousands_are_read_where_their_sign_is_named(tmp_path):
     rows = io.read(tmp_path / "in.csv", io.Reading(thousands=".")).whole()
     np.testing.assert_array_equal(rows, [[1173.48, 2], [5.5, 3]])
     (tmp_path / "in.csv").write_text('a,b\n"1,1735.2",2\n5.5,3\n')
-    with pytest.raises(DataFileError, match="is no number"):
+    with pytest.raises(DataFileError, match="is not a number"):
         io.read(tmp_path / "in.csv", io.Reading(thousands=","))
 
 
@@ -691,10 +691,10 @@ def test_words_name_images_and_leave_out_what_mixed_units_do_not_tell(tmp_path):
     words = good(
         "denoise", tmp_path / "s.npy", "-o", tmp_path / "out.npy", "--effort", "quick", "--noise", "0.1"
     ).stdout
-    assert "30 images cleaned" in words
+    assert "30 images denoised" in words
     put(tmp_path / "t.csv", X * [1, 10, 100, 1000])
     words = good("denoise", tmp_path / "t.csv", "-o", tmp_path / "out.csv", "--components", "2").stdout
-    assert words.endswith("40 rows cleaned by KernelPCA\n")
+    assert words.endswith("40 rows denoised by KernelPCA\n")
     Image.fromarray(1000 * STACK[0].astype(np.float32)).resize((64, 64)).save(tmp_path / "f.tif")
     words = good(
         "denoise", tmp_path / "f.tif", "-o", tmp_path / "out.tif", "--noise", "5000", "--effort", "quick"

@@ -185,21 +185,21 @@ def test_normal_rows_that_mostly_have_gaps_are_refused_with_the_column(files, tm
     put(normal, X, NAMES)
     done = call("monitor", normal, new, *LEARN)
     assert done.exit_code == 1
-    assert "150 of 200 rows have gaps, most in column 'c': leave such columns out by --keep" in done.output
+    assert "150 of 200 rows have gaps, most in column 'c': leave such columns out with --keep" in done.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("normal.csv",), "name the rows to monitor"),
-        (("normal.csv", "-", "--report", "page.html"), "a page needs a complete run"),
-        (("normal.csv", "narrow.csv"), "has 2 columns, and the model was fitted on 8"),
+        (("normal.csv",), "give the rows to monitor"),
+        (("normal.csv", "-", "--report", "page.html"), "--report needs a complete run"),
+        (("normal.csv", "narrow.csv"), "has 2 columns, but the model was fitted on 8"),
         (("other.npz", "new.csv", "--seed", "1"), "is already fitted"),
-        (("normal.csv", "new.csv", "--memory", "long"), "is no memory"),
+        (("normal.csv", "new.csv", "--memory", "long"), "is not a memory"),
         (("normal.csv", "new.csv", "--alpha", "2"), "alpha must lie between 0 and 1"),
         (("normal.csv", "missing.csv"), "does not exist"),
         (("normal.csv", "new.csv", "--json"), "would both go to standard output"),
-        (("model.npz", "new.csv", "--lags", "1"), "is already fitted, and --lags"),
+        (("model.npz", "new.csv", "--lags", "1"), "is already fitted, so --lags"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_sentence(files, tmp_path, monkeypatch, arguments, message):

@@ -104,7 +104,7 @@ def test_the_mitbih_record_becomes_the_known_beats(beats, served):
 def test_a_download_that_has_changed_is_refused(beats, served):
     (served / "100.dat").write_bytes(in_format_212(np.full((650_000, 2), 1024)))
     (served / "100.atr").write_bytes(as_annotations(200 * np.arange(1, 2238)))
-    with pytest.raises(DatasetNotFound, match="not what it was when this version was made"):
+    with pytest.raises(DatasetNotFound, match="changed since this version was made"):
         datasets.load_mitbih()
 
 

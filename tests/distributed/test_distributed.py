@@ -299,12 +299,12 @@ def with_types():
 BAD = {
     "unknown sizes": (lambda: spread(X)[spread(X)[:, 0] > 0], r"unknown sizes: call X\.compute_chunk_sizes"),
     "split columns": (lambda: da.from_array(X, chunks=(400, 2)), r"split the columns into 2 parts.*rechunk"),
-    "types": (with_types, "chunk 1 of the Dask array holds float32, and the array says float64"),
+    "types": (with_types, "chunk 1 of the Dask array holds float32, but the array declares float64"),
     "nan": (with_nan, "chunk 2 of the Dask array holds NaN .*, first in its row 1, column 1"),
     "infinity": (with_infinity, "chunk 0 of the Dask array holds an infinite number, first in its row 5, column 2"),
     "no rows": (lambda: spread(X)[:0], "has no rows"),
     "one row": (lambda: spread(X)[:1], "at least 2 rows"),
-    "words": (lambda: spread(X.astype(str)), "and not numbers"),
+    "words": (lambda: spread(X.astype(str)), "not numbers"),
     "three axes": (lambda: da.zeros((2, 2, 2)), "3 axes"),
 }
 
@@ -325,9 +325,9 @@ def test_nan_is_named_by_its_chunk_from_a_worker_too(client):
 
 def test_rows_of_another_width_are_refused_before_any_work():
     model = machine(30).fit(X)
-    with pytest.raises(ValueError, match="has 2 columns, and this model has 3 columns"):
+    with pytest.raises(ValueError, match="has 2 columns, but this model has 3 columns"):
         model.transform(spread(X[:, :2]))
-    with pytest.raises(ValueError, match="has 3 columns, and this model has 4 components"):
+    with pytest.raises(ValueError, match="has 3 columns, but this model has 4 components"):
         model.inverse_transform(spread(X))
     with pytest.raises(ValueError, match="out is for rows in memory"):
         model.transform(spread(X), out="codes.npy")
@@ -461,7 +461,7 @@ def test_the_command_line_says_in_a_sentence_what_is_wrong_and_writes_nothing(tm
     Path("bad.h5").write_text("no such format")
     for arguments, sentence in [
         (["rows.npy", "--scheduler", "tcp://127.0.0.1:9"], "no Dask scheduler answers at tcp://127.0.0.1:9"),
-        (["mixed"], "1.npy holds float64 of shape (1200, 2), which does not go with"),
+        (["mixed"], "1.npy holds float64 of shape (1200, 2), but"),
         (["bad.h5"], "bad.h5 is empty, damaged, or not what its ending says"),
     ]:
         result = call("fit", *arguments, "-o", "model.npz", *FIT)

@@ -204,7 +204,7 @@ def test_only_embeddings_with_a_transform_take_new_rows():
     np.testing.assert_allclose(flat.transform(X[:5]), flat.embedding_model_.transform(X[:5]))
     with pytest.raises(AttributeError, match="has no attribute 'transform'"):
         Invertible(TSNE()).transform
-    with pytest.raises(ValueError, match="holds the codes of 100 rows, and X has 50"):
+    with pytest.raises(ValueError, match="holds the codes of 100 rows, but X has 50"):
         Invertible(TSNE(perplexity=10, random_state=0).fit(X)).fit(X[:50])
 
 

@@ -350,7 +350,7 @@ def test_a_score_of_a_precomputed_kernel_takes_the_values_k_x_x():
     plain = KernelKMeans(3, kernel=Gaussian(1.5), random_state=0).fit(X)
     np.testing.assert_allclose(given.score(K, diagonal=np.ones(60)), plain.score(X), rtol=1e-12)
     np.testing.assert_allclose(-given.score(K, diagonal=np.ones(60)), given.inertia_, rtol=1e-9)
-    with pytest.raises(ValueError, match="pass diagonal="):
+    with pytest.raises(ValueError, match="pass it as diagonal="):
         given.score(K)
 
 

@@ -204,7 +204,7 @@ def test_scores_of_a_precomputed_kernel_need_the_diagonal():
     model = KernelPCA(5, kernel="precomputed").fit(kernel(X, X))
     scores = model.score_samples(kernel(Y, X), diagonal=kernel.diagonal(Y))
     np.testing.assert_allclose(scores, plain.score_samples(Y), atol=1e-12)
-    with pytest.raises(ValueError, match=r"needs k\(x, x\) of every row: pass diagonal="):
+    with pytest.raises(ValueError, match=r"cannot compute k\(x, x\) of the rows: pass it as diagonal="):
         model.score_samples(kernel(Y, X))
 
 
@@ -483,7 +483,7 @@ def test_a_polynomial_that_overflows_is_refused_with_a_sentence(kernel, n):
     [
         ({"n_components": 0}, ValueError, "n_components must be at least 1, not 0"),
         ({"n_components": -1}, ValueError, "n_components must be at least 1, not -1"),
-        ({"n_components": 21}, ValueError, "n_components=21 is more than the 20 rows give: at most 19 components"),
+        ({"n_components": 21}, ValueError, "n_components=21 is more than 20 rows allow: at most 19 components"),
         ({"n_components": 21, "center": False}, ValueError, "n_components=21 is more .* at most 20 components"),
         ({"n_components": 1.5}, ValueError, r"fraction of variance must lie between 0 and 1, not 1\.5"),
         ({"n_components": 1.0}, ValueError, r"fraction of variance must lie between 0 and 1, not 1\.0"),
@@ -624,7 +624,7 @@ def test_nan_names_what_fills_gaps():
         with pytest.raises(ValueError, match=r"contains NaN\. KernelPCA\.impute fills the gaps of rows"):
             verb(NAN)
     for estimator in (KernelPCA(2), KernelKMeans(2), InvertibleKernelPCA(2), Denoiser()):
-        sentence = rf"contains NaN\. {type(estimator).__name__} is fitted on complete rows: .* by preimage\.Imputer"
+        sentence = rf"contains NaN\. {type(estimator).__name__} is fitted on complete rows: .* with preimage\.Imputer"
         with pytest.raises(ValueError, match=sentence):
             estimator.fit(NAN)
     with pytest.raises(ValueError, match=r"contains NaN\. KernelPCA is fitted on complete rows"):

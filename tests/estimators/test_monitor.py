@@ -304,7 +304,7 @@ def test_run_lengths_count_alarms_in_a_row_once():
 
 
 def test_a_model_that_keeps_everything_is_told():
-    with pytest.warns(NothingFilteredWarning, match="so that SPE is 0"):
+    with pytest.warns(NothingFilteredWarning, match="so SPE is 0"):
         Monitor(KernelPCA(kernel="linear"), alpha=0.05).fit(plant(100))
 
 

@@ -95,7 +95,7 @@ def test_what_cannot_be_merged_is_refused():
     other = KernelPCA(5, kernel=Gaussian(1.5), approximation=Nystrom(X[1:61])).fit(X)
     with pytest.raises(ValueError, match="different landmarks or kernels"):
         fitted().merge(other)
-    with pytest.raises(ValueError, match="fitted with an approximation"):
+    with pytest.raises(ValueError, match="fitted without an approximation"):
         fitted().merge(KernelPCA(5).fit(X))
 
 
@@ -127,9 +127,9 @@ def test_what_cannot_be_streamed_is_refused():
     assert "exact kernel PCA needs all rows" in str(refused.value.__cause__ or refused.value)
     with pytest.raises(ValueError, match="exact kernel PCA needs all rows"):
         KernelPCA().fit(Chunks([X]))
-    with pytest.raises(TypeError, match="walked only once"):
+    with pytest.raises(TypeError, match="read only once"):
         Chunks(iter([X]))
-    with pytest.raises(TypeError, match="yields blocks"):
+    with pytest.raises(TypeError, match="an iterable of blocks"):
         Chunks(3)
     with pytest.raises(ValueError, match="equal width"):
         fitted(Chunks([X, X[:, :2]]))
@@ -259,14 +259,14 @@ def test_a_compressed_model_refuses_more_rows_and_keeps_what_it_knows():
     small = fitted().compress(20)
     before = small.transform(X)
     for add in (lambda: small.partial_fit(X[:50]), lambda: small.merge(fitted()), lambda: fitted().merge(small)):
-        with pytest.raises(ValueError, match="not compressed since, can take more rows"):
+        with pytest.raises(ValueError, match=r"cannot take more rows: .*compressed since"):
             add()
     np.testing.assert_array_equal(small.transform(X), before)
 
 
 def test_a_model_that_was_fitted_exactly_refuses_more_rows():
     model = KernelPCA(3).fit(X).set_params(approximation=20)
-    with pytest.raises(ValueError, match="only a model that was fitted with an approximation"):
+    with pytest.raises(ValueError, match="it was fitted without an approximation"):
         model.partial_fit(X[:50])
     assert model.decomposition_.points.shape == X.shape
 

@@ -349,7 +349,7 @@ def test_a_field_that_has_another_name_since_is_found(name, old):
     assert TreeReader([]).decode(node).max_iter == 7
 
 
-@pytest.mark.parametrize(("version", "sentence"), [(99, "update this library"), (0, "not known"), ("1", "not known")])
+@pytest.mark.parametrize(("version", "sentence"), [(99, "update this library"), (0, "is unknown"), ("1", "is unknown")])
 def test_other_versions_are_refused_with_a_sentence(version, sentence, tmp_path):
     forge(tmp_path / "m.npz", lambda header: header | {"version": version})
     with pytest.raises(ModelFileError, match=sentence):
@@ -701,8 +701,8 @@ def _with_state(path, **changed):
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"n_components_": 10**10}, "does not go with its arrays"),
-        ({"n_features_in_": "four"}, "does not go with its arrays"),
+        ({"n_components_": 10**10}, "does not match its arrays"),
+        ({"n_features_in_": "four"}, "does not match its arrays"),
         ({"n_features_in_": 3}, "do not fit together"),
         ({"decomposition_": {"tuple": [1, 2]}, "kernel_": None}, "do not fit together"),
     ],

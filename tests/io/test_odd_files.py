@@ -225,7 +225,7 @@ TABLES = {
     "shifted.xlsx": Table(sheets([[], [None, None], ["a", "b"], [1.5, 4.5], []]), AB[:2]),
     "numbers_as_text.xlsx": Table(sheets([["a", "b"], ["1.5", 4.5], ["2.5", 5.5]]), AB[:3]),
     "two_sheets.xlsx": Table(
-        sheets([["a", "b"], [1.5, 4.5]], [["c"], [1]]), AB[:2], "'sheet 1' is read, and 'sheet 2' not"
+        sheets([["a", "b"], [1.5, 4.5]], [["c"], [1]]), AB[:2], "'sheet 1' is read, but not 'sheet 2'"
     ),
 }
 
@@ -233,19 +233,19 @@ BAD = {
     "empty.csv": Bad(text(""), "is empty"),
     "only_comments.csv": Bad(text("# nothing\n"), "is empty"),
     "only_text.csv": Bad(text("a,b\nx,y\n"), "no column of numbers"),
-    "latin_unnamed.csv": Bad(text("ä,b\n1,2\n", "cp1252"), "no text in UTF-8: name its encoding by --encoding"),
-    "wrong_encoding.csv": Bad(text("a,b\n1,2"), "no text in utf-16", ("--encoding", "utf-16")),
-    "mistyped_first_row.csv": Bad(text("1.0,2.O\n3,4\n5,6\n"), "line 1, column 2: '2.O' is no number .--header"),
-    "hexadecimal.csv": Bad(text("0x10,2\n3,4\n5,6\n"), "line 1, column 1: '0x10' is no number"),
-    "mistyped_later.csv": Bad(text("a,b\n1,2\n3,4\n5,6O\n"), "line 4, column 'b': '6O' is no number .--keep 2"),
-    "underscore.csv": Bad(text("a,b\n1_000,2\n3,4\n"), "'1_000' is no number"),
+    "latin_unnamed.csv": Bad(text("ä,b\n1,2\n", "cp1252"), "not text in UTF-8: give its encoding by --encoding"),
+    "wrong_encoding.csv": Bad(text("a,b\n1,2"), "not text in utf-16", ("--encoding", "utf-16")),
+    "mistyped_first_row.csv": Bad(text("1.0,2.O\n3,4\n5,6\n"), "line 1, column 2: '2.O' is not a number .--header"),
+    "hexadecimal.csv": Bad(text("0x10,2\n3,4\n5,6\n"), "line 1, column 1: '0x10' is not a number"),
+    "mistyped_later.csv": Bad(text("a,b\n1,2\n3,4\n5,6O\n"), "line 4, column 'b': '6O' is not a number .--keep 2"),
+    "underscore.csv": Bad(text("a,b\n1_000,2\n3,4\n"), "'1_000' is not a number"),
     "ragged.csv": Bad(text("a,b\n1,2\n3,4\n5\n"), "line 4: 1 cells"),
-    "long_cell.csv": Bad(text(f'a,b\n"{"x" * 140_000}",2\n'), "no table in text: field larger"),
+    "long_cell.csv": Bad(text(f'a,b\n"{"x" * 140_000}",2\n'), "not a table in text: field larger"),
     "no_such_column.csv": Bad(text("a,b\n1,2\n"), "no column 'z'; it has 'a', 'b'", ("--columns", "a,z")),
     "two_of_a_name.csv": Bad(text("a,a\n1,2\n"), "2 columns 'a': give the number", ("--columns", "a")),
-    "columns_of_an_array.npy": Bad(lambda path: np.save(path, rows(3, 2)), "is no table", ("--columns", "1")),
+    "columns_of_an_array.npy": Bad(lambda path: np.save(path, rows(3, 2)), "is not a table", ("--columns", "1")),
     "infinite.csv": Bad(text("a,b\n1,inf\n"), "column 'b' is infinite"),
-    "binary.csv": Bad(lambda path: path.write_bytes(bytes(range(256))), "no text|no table|no column"),
+    "binary.csv": Bad(lambda path: path.write_bytes(bytes(range(256))), "not text|not a table|no column"),
     "text.xlsx": Bad(text("hello"), "no .xlsx file"),
     "cut.xlsx": Bad(cut(frame()), "no .xlsx file"),
     "blank.xlsx": Bad(sheets([[]]), "is empty"),
@@ -259,16 +259,16 @@ BAD = {
     "broken_header.npy": Bad(
         lambda path: path.write_bytes(b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f8 (  \n"), "no .npy file"
     ),
-    "im_rgb16.png": Bad(GIVEN, "colour of 16 bits"),
+    "im_rgb16.png": Bad(GIVEN, "16-bit colour"),
     "sox_alaw.wav": Bad(GIVEN, "holds ALAW sound: save it as PCM"),
     "empty.wav": Bad(lambda path: wavfile.write(path, 8000, np.zeros(0, np.int16)), "is empty|no .wav"),
     "text.flac": Bad(text("hello"), "no .flac file"),
     "speech.mp3": Bad(text("x"), "save it as .wav or .flac"),
     "text.tif": Bad(text("hello"), "no image"),
     "cut.tif": Bad(cut(lambda path: Image.fromarray(np.ones((40, 40), np.uint8)).save(path)), "no image"),
-    "unlike_pages.tif": Bad(lambda path: pages(path, (4, 3), (2, 2)), "page 2 is not like the first"),
+    "unlike_pages.tif": Bad(lambda path: pages(path, (4, 3), (2, 2)), "page 2 differs from the first"),
     "bomb.png": Bad(lambda path: path.write_bytes(bomb()), "too large an image"),
-    "pipe.csv": Bad(os.mkfifo, "is a device or a pipe, and no file; - reads CSV"),
+    "pipe.csv": Bad(os.mkfifo, "is a device or a pipe, not a file; - reads CSV"),
 }
 
 
@@ -465,7 +465,7 @@ def test_sound_that_was_cut_is_read_with_a_note(models, tmp_path):
     (tmp_path / "half.wav").write_bytes(content[: len(content) - 120])
     done = call("impute", models(1), tmp_path / "half.wav", "-o", tmp_path / "out.wav")
     assert done.exit_code == 0, done.stderr
-    assert "ends before its header says: 40 samples are there" in done.stderr
+    assert "is shorter than its header says: it holds 40 samples" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["pandas_text.csv", "cut.xlsx", "im_rgb16.tif"])

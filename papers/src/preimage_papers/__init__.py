@@ -1,7 +1,7 @@
 """The papers behind the library, reproduced: published and measured figures, and a verdict on every claim.
 
-One module per paper; published figures and tolerances are in ``expected.toml``. A module follows the experiments of
-the paper from top to bottom: a protocol that measures, and what follows from the figures.
+There is one module per paper; ``expected.toml`` holds published figures and tolerances. A module follows the paper's
+experiments in order: for each, a function that measures and one that draws conclusions from the figures.
 ``preimage reproduce`` runs them.
 """
 
@@ -15,7 +15,7 @@ PAPERS = ("scholkopf1998", "mika1998", "kwok2003", "gedon2023", "chapter")
 
 
 def load(name: str) -> Paper:
-    """The paper of that name, with its parts."""
+    """The paper with this name."""
     if name not in PAPERS:
-        raise ValueError(f"there is no paper {name!r}; there are {', '.join(PAPERS)}.")
+        raise ValueError(f"there is no paper {name!r}; choose one of {', '.join(PAPERS)}.")
     return import_module(f"preimage_papers.{name}").PAPER

@@ -42,7 +42,7 @@ def measure_algebra(piece: str, seed: int, n_points: int) -> dict[str, float]:
 
 
 def conclude_algebra(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Identities hold to rounding."""
+    """Claims that the identities hold to rounding."""
     entry, rounding = found["all"], published["rounding"]
 
     def identity(statement: str, formula: str, *keys: str) -> Claim:
@@ -52,7 +52,7 @@ def conclude_algebra(found: dict[str, Any], published: dict[str, Any]) -> Findin
     most = Claim(
         "§5: at most n − 1 components, since centring removes one degree of freedom",
         "n − 1",
-        f"{entry['components']} of n = {entry['points']} points, under a kernel so narrow that no other is lost",
+        f"{entry['components']} for n = {entry['points']} points, under a kernel so narrow that no other is lost",
         grade([entry["components"] == entry["points"] - 1]),
         "exactly n − 1",
     )
@@ -76,7 +76,7 @@ LANDMARKS = (5, 10, 20, 40)
 
 
 def measure_bandwidth(piece: str, seed: int, n_points: int) -> dict[str, Any]:
-    """How near the kernel matrix is to the identity, and the codes to those of linear PCA, over the length scale."""
+    """How close the kernel matrix is to the identity, and the codes to those of linear PCA, for every length scale."""
     from sklearn.decomposition import PCA
 
     X = half_circle(n_points, random_state=np.random.default_rng([seed, 0])).X
@@ -99,13 +99,13 @@ def measure_bandwidth(piece: str, seed: int, n_points: int) -> dict[str, Any]:
 
 
 def _alignment(a: np.ndarray, b: np.ndarray) -> float:
-    """The smallest cosine between the spaces of two sets of codes: 1 where they are the same."""
+    """The smallest cosine between the spaces of two sets of codes: 1 if they are the same."""
     bases = [np.linalg.qr(codes - codes.mean(axis=0))[0] for codes in (a, b)]
     return float(np.linalg.svd(bases[0].T @ bases[1], compute_uv=False).min())
 
 
 def conclude_bandwidth(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Both ends of the curve."""
+    """Claims about both ends of the curve."""
     entry, n = found["all"], found["all"]["points"]
     claims = [
         Claim(
@@ -146,7 +146,7 @@ def conclude_bandwidth(found: dict[str, Any], published: dict[str, Any]) -> Find
 
 
 def plain_iteration(targets: Expansion, starts: np.ndarray, scale: float, steps: int = 50) -> np.ndarray:
-    """The chapter's ``rbf_preimage`` for a batch: its one safeguard is to stop where the denominator vanishes."""
+    """The chapter's ``rbf_preimage`` for a batch: its only safeguard is to stop if the denominator vanishes."""
     Z, going = np.array(starts), np.ones(len(starts), dtype=bool)
     for _ in range(steps):
         far = np.square(Z[:, None] - targets.points).sum(axis=2)
@@ -189,7 +189,7 @@ def _misfit(targets: Expansion, Z: np.ndarray) -> np.ndarray:
 
 
 def conclude_fixed_point(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """The failures shown, and what the safeguards make of them."""
+    """Claims about the failures, and how the safeguards handle them."""
     entry = found["all"]
     starts = [name for name in entry if name not in ("distances", "own start")]
     best = np.min([entry["own start"], *(entry[name]["ours"] for name in starts)], axis=0)
@@ -211,7 +211,7 @@ def conclude_fixed_point(found: dict[str, Any], published: dict[str, Any]) -> Fi
 
 
 def _fixed_point_claims(lost, distances: float, own: float, stuck, published: dict[str, Any]) -> list[Claim]:
-    """From the shares that miss the best value, by start and by whom."""
+    """Claims from the shares of targets that miss the best value, by start and method."""
     return [
         Claim(
             "§7: the iteration fails where the denominator approaches zero",

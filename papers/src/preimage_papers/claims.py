@@ -25,7 +25,7 @@ class Verdict(StrEnum):
 
 
 def grade(cases: Iterable[bool]) -> Verdict:
-    """All cases hold: the claim does; at least half of them: in part; fewer: it does not hold here.
+    """The verdict: the claim holds if all cases do, in part if at least half do, else it does not hold here.
 
     >>> grade([True, True]), grade([True, False]), grade([True, False, False])
     (<Verdict.HOLDS: 'holds'>, <Verdict.PARTLY: 'holds in part'>, <Verdict.FAILS: 'does not hold here'>)
@@ -46,7 +46,7 @@ class Claim:
     statement : str
         What the paper says.
     published, measured : str
-        Its figures and ours; a dash where our copy of the paper holds no figure.
+        Its figures and ours; a dash if our copy of the paper has no figure.
     verdict : Verdict
     why : str
         One line: the tolerance, and where it comes from.
@@ -61,7 +61,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Findings:
-    """What follows from the figures of a part: claims with their verdicts, tables and pictures."""
+    """The conclusions from the figures of a part: claims with their verdicts, tables and pictures."""
 
     claims: Sequence[Claim]
     tables: Sequence[Table] = ()
@@ -70,7 +70,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is measured: the pieces, each stored by itself, and the sizes that ``measure`` is handed."""
+    """How much to measure: the pieces, each stored by itself, and the sizes passed to ``measure``."""
 
     pieces: Sequence[str] = ("all",)
     sizes: Mapping[str, Any] = field(default_factory=dict)
@@ -84,11 +84,11 @@ class Part:
     ----------
     name, title : str
     measure : callable
-        ``measure(piece, seed, **sizes)`` returns numbers, lists and arrays by name: all that is needed later.
+        ``measure(piece, seed, **sizes)`` returns all that is needed later: numbers, lists and arrays by name.
     conclude : callable
-        ``conclude(found, published)`` with what was measured by piece, and the part's entry in ``expected.toml``.
+        ``conclude(found, published)`` takes the measurements by piece, and the part's entry in ``expected.toml``.
     full, quick : Plan
-        How much is measured.
+        How much to measure.
     """
 
     name: str
@@ -118,5 +118,5 @@ def _published() -> dict[str, Any]:
 
 
 def expected(paper: str, part: str) -> dict[str, Any]:
-    """Published figures and tolerances of a part; empty where it has none."""
+    """Published figures and tolerances of a part; empty if it has none."""
     return _published().get(paper, {}).get(part, {})

@@ -12,7 +12,7 @@ from preimage_papers import PAPERS
 
 @click.command(cls=Command)
 @click.argument("paper", type=click.Choice([*PAPERS, "all"]))
-@click.option("--quick", is_flag=True, help="Small sizes: minutes, and figures that scatter more.")
+@click.option("--quick", is_flag=True, help="Small sizes: takes minutes, and figures scatter more.")
 @folder_option("papers", "report.html, results.json and the pictures")
 @seed_option
 @force_option
@@ -20,8 +20,8 @@ from preimage_papers import PAPERS
 def reproduce(paper: str, quick: bool, out: Path, seed: int, force: bool, as_json: bool) -> CommandResult:
     """Repeat a paper's experiments: every table and figure, published and measured, with a verdict on every claim.
 
-    Finished parts are kept in the folder: an interrupted run continues where it stopped. USPS digits and heartbeats are
-    read from the folder that PREIMAGE_DATA names; a part without its data says how to get them, and the others run.
+    Finished parts are kept in the folder, so an interrupted run continues where it stopped. USPS digits and heartbeats
+    are read from the folder that PREIMAGE_DATA names; a part without its data says how to get them, and the others run.
     """
     from preimage_papers import runs
     from preimage_papers.page import summary

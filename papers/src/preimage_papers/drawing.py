@@ -1,4 +1,4 @@
-"""Figures of the reproduction, drawn from what was measured."""
+"""Figures of the reproduction, drawn from the measurements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["canvas", "curves", "image_grid", "join", "points"]
 
 
 def canvas(n_rows: int, n_columns: int, size: tuple[float, float]):
-    """A figure without a window, and its axes as a matrix; ``size`` in inches for each."""
+    """A figure without a window, and its axes as a matrix; ``size`` is in inches per axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(size[0] * n_columns, size[1] * n_rows), layout="constrained")
@@ -54,9 +54,9 @@ def image_grid(groups: Mapping[str, Any], shape: tuple[int, int], caption: str, 
     return Picture(figure, caption)
 
 
-def join(values: Iterable[float], form: str = ".3g", between: str = ", ") -> str:
-    """Numbers as one text."""
-    return between.join(format(value, form) for value in values)
+def join(values: Iterable[float], form: str = ".3g") -> str:
+    """Numbers as one text, separated by commas."""
+    return ", ".join(format(value, form) for value in values)
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 HOW = """
 Verdicts are computed from the measured figures and from tolerances that are stored with the published figures.
-`holds`: every case of the claim; `holds in part`: at least half of them; `does not hold here`: fewer. If a figure
-varies with the draw, tolerances come from its spread over seeds; the column `why` names them. Cells that had to be
-inferred from our copies of the papers carry an asterisk, and figures that are missing in our copies are not shown as
+`holds`: in every case of the claim; `holds in part`: in at least half of them; `does not hold here`: in fewer. If a
+figure varies with the draw, its tolerance comes from its spread over seeds; the column `why` names it. Cells that had
+to be inferred from our copies of the papers carry an asterisk; figures that are missing in our copies are not shown as
 published. Claims that do not hold are highlighted. Those marked `not in the paper` are ours: baselines that it omits.
 """
 
 
 def page(results: Sequence[PartResult], quick: bool) -> Page:
     """The report of a run."""
-    size = "The quick run: small sizes, so that figures scatter more." if quick else "The full run."
+    size = "The quick run: small sizes, so figures scatter more." if quick else "The full run."
     return Page("The papers, reproduced", f"{summary(results)} {size}", [_summary(results), *map(_section, results)])
 
 

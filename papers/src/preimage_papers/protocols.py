@@ -1,8 +1,8 @@
 """Protocols of papers and benchmarks: which rows train, which are tested, and with what noise.
 
-P1 is USPS digits pooled (σ = .25, σ = .5, salt and pepper). P2 is the same digits one class at a time, with noise
-clipped to the pixels' range. P3 is scikit-learn's digits, P4 heartbeats at 6 dB. P5 is P1 at σ = .25 with noisy rows
-only to train on.
+P1 is all USPS digits together (σ = .25, σ = .5, salt and pepper). P2 is the same digits one class at a time, with noise
+clipped to the pixels' range. P3 is scikit-learn's digits, P4 heartbeats at 6 dB. P5 is P1 at σ = .25 with only noisy
+rows to train on.
 
     protocol = load("P1g25")
     tune on protocol.train; report the mean of snr(protocol.test, denoised) over protocol.noisy_tests
@@ -19,8 +19,8 @@ from preimage.datasets import Images, Split, load_digits, load_mitbih, load_usps
 from preimage.noise import GaussianNoise, NoiseLaw, SaltAndPepper
 
 USPS = (16, 16)  # height and width of a digit
-SMOOTHING = 0.75  # width in pixels of the Gaussian that makes today's USPS digits those of the papers of 1998
-PER_CLASS, TESTED, FITTED = 300, 50, 250  # USPS digits of a class: to train, to test, and to fit while tuning
+SMOOTHING = 0.75  # width in pixels of the Gaussian that turns today's USPS digits into those of the papers of 1998
+PER_CLASS, TESTED, FITTED = 300, 50, 250  # USPS digits per class: to train, to test, and to fit while tuning
 USPS_NOISE: dict[str, NoiseLaw] = {
     "P1g25": GaussianNoise(0.25),
     "P1g50": GaussianNoise(0.5),
@@ -46,15 +46,15 @@ def usps() -> Split[Images]:
     return load_usps()
 
 
-def smoothed(images: np.ndarray, width: float = SMOOTHING) -> np.ndarray:
+def smoothed(images: np.ndarray) -> np.ndarray:
     """Digits, one per row, smoothed by a Gaussian."""
     from scipy.ndimage import gaussian_filter
 
-    return gaussian_filter(images.reshape(-1, *USPS), (0, width, width), mode="nearest").reshape(images.shape)
+    return gaussian_filter(images.reshape(-1, *USPS), (0, SMOOTHING, SMOOTHING), mode="nearest").reshape(images.shape)
 
 
 def digits_of_every_class(n_train: int, n_test: int, rng: np.random.Generator) -> Split[Images]:
-    """So many USPS digits of each class for training and for test, chosen at random, class after class."""
+    """USPS digits for training and for test, ``n_train`` and ``n_test`` per class, drawn at random, by class."""
     return Split(_of_every_class(usps().train, n_train, rng), _of_every_class(usps().test, n_test, rng))
 
 
@@ -64,7 +64,7 @@ def _of_every_class(images: Images, count: int, rng: np.random.Generator) -> Ima
 
 
 def digits(n_train: int, n_test: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """So many USPS digits for training and for test, whatever their class, pixels in [0, 1]."""
+    """``n_train`` and ``n_test`` USPS digits of any class for training and for test, pixels in [0, 1]."""
     train, test = (
         part.X[rng.permutation(len(part.X))[:count]].astype(float)
         for part, count in ((usps().train, n_train), (usps().test, n_test))
@@ -78,7 +78,7 @@ def digits(n_train: int, n_test: int, rng: np.random.Generator) -> tuple[np.ndar
 def oracle_codes(codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Codes cut at each row's best q, known only from the clean row y (Kwok & Tsang 2003, §4.1).
 
-    ‖P_qφ(x) − φ(y)‖² = const + Σ_{k≤q} (β_k(x)² − 2β_k(x)β_k(y)), so that one cumulative sum tells the q of least
+    ‖P_qφ(x) − φ(y)‖² = const + Σ_{k≤q} (β_k(x)² − 2β_k(x)β_k(y)), so one cumulative sum gives the q of least
     distance. The same holds for linear PCA in input space.
     """
     best = np.argmin(np.cumsum(codes**2 - 2 * codes * wanted, axis=1), axis=1)
@@ -130,7 +130,7 @@ class Protocol:
 
 
 def load(name: str) -> Protocol:
-    """The protocol of that name."""
+    """The protocol with this name."""
     if name in USPS_NOISE:
         return _usps(name, USPS_NOISE[name])
     others = {"P3": _digits, "P4": _heartbeats}
@@ -158,6 +158,6 @@ def _heartbeats() -> Protocol:
     beats = (beats - np.median(beats, axis=1, keepdims=True)).astype(np.float32)
     test = beats[1000 + rng.permutation(len(beats) - 1000)[:500]]
     order = rng.permutation(1000)
-    power = np.mean(np.log10(np.square(test).mean(axis=1)))  # 6 dB below it
+    power = np.mean(np.log10(np.square(test).mean(axis=1)))  # the noise lies 6 dB below
     noise = GaussianNoise(float(np.sqrt(10 ** (power - 0.6))))
     return Protocol("P4", beats[:1000], test, order[:800], order[800:], (beats.shape[1],), noise)

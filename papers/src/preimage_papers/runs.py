@@ -1,4 +1,4 @@
-"""A run: pieces are measured one by one and kept, so that an interrupted run continues where it stopped."""
+"""A run: pieces are measured one by one and kept, so an interrupted run continues where it stopped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from preimage_papers.claims import Claim, Findings, Paper, Part, Verdict, expect
 __all__ = ["Run", "PartResult", "as_json", "reproduce"]
 
 UNUSED = frozenset({"app", "cli", "demo", "denoising", "export", "imputation", "io", "monitoring", "plot", "report"})
-"""The library's rooms that no experiment computes with: a change there leaves every piece as it is."""
+"""Modules of the library that no experiment uses: a change in them leaves every piece valid."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Run:
     seed : int
         All randomness comes from it.
     quick : bool
-        The small sizes.
+        Whether to take the small sizes.
     """
 
     folder: Path
@@ -58,7 +58,7 @@ class Run:
     quick: bool = False
 
     def results(self, names: Sequence[str]) -> list[PartResult]:
-        """Measure what is missing of these papers, and conclude."""
+        """Results of these papers; measures the missing pieces."""
         return [result for name in names for result in self._paper(preimage_papers.load(name))]
 
     def _paper(self, paper: Paper) -> Iterator[PartResult]:
@@ -83,7 +83,7 @@ class Run:
         return PartResult(paper, part, part.conclude(found, expected(paper.name, part.name)), seconds)
 
     def _piece(self, paper: Paper, part: Part, piece: str) -> dict[str, Any]:
-        """What is kept of a piece; measured first if nothing is kept for these settings."""
+        """The stored results of a piece, measured first if none are stored for these settings."""
         plan = part.plan(self.quick)
         head = {"version": __version__, "source": _source(), "seed": self.seed, "sizes": _plain(dict(plan.sizes))}
         path = self.folder / "parts" / paper.name / f"{part.name}-{piece}.json"
@@ -165,7 +165,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 @cache
 def _source() -> str:
-    """A digest of the code of both distributions: what other code measured is measured again."""
+    """A digest of the code of both distributions; results of other code are measured again."""
     return _digest(*(Path(str(package.__file__)).parent for package in (preimage, preimage_papers)))
 
 
@@ -197,7 +197,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the library's own progress, and without the warnings that the papers' protocols cause."""
+    """Silence the library's progress and the warnings that the papers' protocols cause."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings(), progress.listen(lambda *_: None):

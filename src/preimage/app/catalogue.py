@@ -1,4 +1,4 @@
-"""What the page offers in its lists; the server imports no more than this."""
+"""What the page offers in its lists; the server needs to import no more than this."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Provided:
 
     @property
     def present(self) -> bool:
-        """Whether it can be had without a network."""
+        """Whether it is available without a network."""
         from preimage.datasets import is_present
 
         return not self.file or is_present(self.file)
@@ -43,5 +43,5 @@ PROVIDED = {
 
 
 def listed() -> list[dict[str, Any]]:
-    """The datasets that are here."""
+    """The datasets available without a network."""
     return [{"id": name, "title": one.title, "pictures": one.pictures} for name, one in PROVIDED.items() if one.present]

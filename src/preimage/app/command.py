@@ -49,14 +49,14 @@ def open_app(file: Path | None, port: int | None, no_browser: bool) -> None:
 
 
 def _listening(port: int | None) -> socket.socket:
-    """A socket on the loopback interface: at the port asked for, else at the usual one or a free one."""
+    """A socket on the loopback interface, at the given port, else at the usual one or a free one."""
     for number in (PORT, 0) if port is None else (port,):
         listener = socket.socket()
-        if sys.platform != "win32":  # where this option would let two servers share a port
+        if sys.platform != "win32":  # there, this option would let two servers share a port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, number))
-            listener.listen(128)  # so that whoever reads the address may call at once
+            listener.listen(128)  # so that the address works as soon as it is printed
             return listener
         except OSError as error:
             listener.close()
@@ -65,8 +65,8 @@ def _listening(port: int | None) -> socket.socket:
 
 
 def _end_on_signals(server: Any) -> None:
-    """End in order, so that the temporary folder is removed, also when the terminal is closed."""
-    if hasattr(signal, "SIGHUP"):  # uvicorn takes care of SIGINT and SIGTERM itself, and raises them again afterwards
+    """Shut down cleanly, also when the terminal is closed, so that the temporary folder is removed."""
+    if hasattr(signal, "SIGHUP"):  # uvicorn handles SIGINT and SIGTERM itself, and raises them again afterwards
         signal.signal(signal.SIGHUP, lambda *_: setattr(server, "should_exit", True))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 

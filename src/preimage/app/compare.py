@@ -1,7 +1,7 @@
-"""Compare: one noisy file cleaned by every method, ranked by Stein's estimate of the error that remains.
+"""Compare: one noisy file denoised by every method, ranked by Stein's estimate of the remaining error.
 
-The contest of ``preimage demo``, without clean examples. Pictures and signals are cut into overlapping patches for the
-methods that know rows only; the mean of all patches over a point is their answer.
+The methods are those of ``preimage demo``, without clean examples. Pictures and signals are cut into overlapping
+patches for methods that take only rows; their result at a point is the mean of all patches that cover it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from preimage.noise import GaussianNoise
 from preimage.preimages import Distance, FixedPoint
 from preimage.statistics.risk import Sure
 
-SIDE = 192  # pixels of a side of the part of a picture that is compared
+SIDE = 192  # side of the part of a picture that is compared, in pixels
 SAMPLES = 6000  # of a signal
 ROWS = 800  # of a table
-TRAIN = 500  # rows or patches that one kernel PCA learns from
+TRAIN = 500  # rows or patches that a kernel PCA learns from
 PATCH = {1: (48, 6), 2: (8, 2)}  # side and stride, by the number of axes
 NOISY = 0.25  # the noise added to our own datasets, in units of their deviation
 IMAGES, LINES = 10, 3  # rows that are drawn
@@ -40,7 +40,7 @@ Method = tuple[str, str, Callable[[np.ndarray], np.ndarray], Callable[[], float]
 
 
 def compare(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None]:
-    """Every method on the same input; ``0.f32`` or ``0.png`` and so on hold their answers in the order of the table."""
+    """Run every method on the same input; ``0.f32`` or ``0.png`` and so on hold results in the table's order."""
     progress.report("reading", 0)
     values, data, sigma = _input(request)
     methods = _of_rows(values, data.form.shape, sigma) if not data.form.alone else _of_whole(values, sigma)
@@ -55,7 +55,7 @@ def compare(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None
 
 
 def _input(request: dict[str, Any]) -> tuple[np.ndarray, Data, float]:
-    """What is compared, as rows or as one whole of shape (grid…, channels), and its noise level."""
+    """The input, as rows or as one array of shape (grid…, channels), its data, and its noise level."""
     data = read_noisy(request) if request.get("path") else _noisy_dataset(request)
     level = estimated_level(data)
     if level is None or not level.sigma > 0:
@@ -74,7 +74,7 @@ def _input(request: dict[str, Any]) -> tuple[np.ndarray, Data, float]:
 
 
 def _noisy_dataset(request: dict[str, Any]) -> Data:
-    """A dataset of ours with Gaussian noise."""
+    """One of our datasets with Gaussian noise."""
     found = read_dataset(request)
     rows = spread_rows(found.X, ROWS)
     noisy = GaussianNoise(NOISY * float(rows.std()) * 2)(rows, np.random.default_rng(0))
@@ -82,7 +82,7 @@ def _noisy_dataset(request: dict[str, Any]) -> Data:
 
 
 def _entry(method: Method, values: np.ndarray, sigma: float) -> dict[str, Any]:
-    """What a method makes of the values, Stein's estimate of its error, and its time."""
+    """The result of a method, Stein's estimate of its error, and its time."""
     name, settings, function, own_risk = method
     start = time.perf_counter()
     answer = function(values)
@@ -92,7 +92,7 @@ def _entry(method: Method, values: np.ndarray, sigma: float) -> dict[str, Any]:
 
 
 def _resolution(count: int, sigma: float) -> float:
-    """Risks below this cannot be told from 0: the standard deviation of the mean of so many squares of the noise."""
+    """The smallest risk that differs from 0: the standard deviation of the mean of ``count`` squares of the noise."""
     return sigma**2 * float(np.sqrt(2 / count))
 
 
@@ -119,7 +119,7 @@ def _of_whole(values: np.ndarray, sigma: float) -> list[Method]:
 
 
 def _contest(rows: np.ndarray, wrapped: Callable[[Callable], Callable]) -> list[Method]:
-    """The demonstration's methods with settings found from the rows themselves."""
+    """The methods of the demonstration, with settings found from the rows."""
     some = spread_rows(rows, TRAIN)
     with silenced(PreimageWarning):
         few = KernelPCA("auto", kernel="linear").fit(some).n_components_
@@ -139,7 +139,7 @@ def _contest(rows: np.ndarray, wrapped: Callable[[Callable], Callable]) -> list[
 
 
 def _crossed(fitted: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
-    """A function of all rows, each half of which is answered by what was learned from the other half."""
+    """A function of all rows that denoises each half with a model learned from the other half."""
 
     def function(Y: np.ndarray) -> np.ndarray:
         answer = np.empty_like(Y)
@@ -193,7 +193,7 @@ class Patches:
         return np.where(count > 0, total / np.maximum(count, 1), values)
 
     def wrapped(self, fitted: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
-        """A function of all values that answers patch by patch, and learns from some of the patches."""
+        """A function of all values that denoises patch by patch, and learns from some of the patches."""
 
         def function(values: np.ndarray) -> np.ndarray:
             rows = self.cut(values)

@@ -1,4 +1,4 @@
-"""Denoise: a file of the user without its noise, and what is known about the noise."""
+"""Denoise: a denoised copy of a user's file, and what is known about the noise."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IMAGES = 12  # rows that are drawn as pictures
 
 
 def denoise(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None]:
-    """Clean a file; its cleaned copy and what the page draws lie in the folder."""
+    """Denoise a file; write the denoised copy and what the page draws to the folder."""
     progress.report("reading", 0)
     data = read_noisy(request)
     noise, shape = _given_noise(request.get("noise")), request.get("shape")
@@ -63,7 +63,7 @@ def read_noisy(request: dict[str, Any]) -> Data:
 def _effort(request: dict[str, Any]) -> str:
     effort = str(request.get("effort", "standard"))
     if effort not in EFFORTS:
-        raise Refused(400, f"The effort is one of {', '.join(EFFORTS)}.")
+        raise Refused(400, f"The effort must be one of {', '.join(EFFORTS)}.")
     return effort
 
 
@@ -76,7 +76,7 @@ def _given_noise(sigma: Any) -> Any:
 
 
 def _written(run: DenoiseRun, folder: Path, name: str) -> str:
-    """The name of the file to download; a folder of pictures is packed into an archive."""
+    """Write the file to download and return its name; a folder of pictures is packed into an archive."""
     several = bool(run.form.names)
     output = folder / ("cleaned" if several else f"cleaned-{name}")
     with io.writing(output, run.form) as write:
@@ -98,7 +98,7 @@ def _command(request: dict[str, Any]) -> str:
 
 
 def _noise(run: DenoiseRun, data: Data) -> dict[str, Any]:
-    """The law of the noise in words, its σ where it has one, the range of several, and an interval of about 95 %."""
+    """The noise law in words, its σ if it has one, the range of several, and an interval of about 95 %."""
     law = getattr(run.model, "noise_", run.noise)
     sigma = float(getattr(law, "sigma", 0.0)) or None
     level = estimated_level(data) if sigma and isinstance(run.noise, str) else None
@@ -109,7 +109,7 @@ def _noise(run: DenoiseRun, data: Data) -> dict[str, Any]:
 
 
 def estimated_level(data: Data) -> NoiseLevel | None:
-    """The noise level of a file; None where it is too small to tell."""
+    """The noise level of a file; None if the file is too small to estimate it."""
     form, values = data.form, data.whole()
     with silenced(NoiseLevelWarning):
         if form.alone == "image":

@@ -1,4 +1,4 @@
-"""Explore: the codes of a dataset, and what a code stands for."""
+"""Explore: the codes of a dataset, and the points decoded from them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from preimage.kernels.geometry import squared_distances
 from preimage.kernels.scales import resolve, spread_rows
 from preimage.preimages import Learned, as_preimage_method
 
-EXACT, LANDMARKS = 3000, 600  # the most rows of an exact model, and the landmarks of another
+EXACT, LANDMARKS = 3000, 600  # the most rows for an exact model, and the landmarks for more rows
 QUICK = Learned(n_landmarks=500)  # a regression that is ready within seconds
-REFERENCES = 2000  # rows to which the distance of a decoded point is measured
+REFERENCES = 2000  # rows from which the distance of a decoded point is measured
 PICTURED = 8  # components that are shown by pictures or contours
-DEVIATIONS = 2.0  # of a component, at which its picture is taken
-GRID = 96  # points of a side of a map of contours
+DEVIATIONS = 2.0  # along a component, for its picture
+GRID = 96  # points along a side of a contour map
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Explorer:
     Attributes
     ----------
     model : KernelPCA
-        Of the rows, whose columns were centred and divided by ``spread`` before.
+        Fitted to the rows after centring and dividing the columns by ``spread``.
     data : Dataset
     center, spread : arrays of shape (d,)
     references : array of shape (rows, d)
@@ -56,7 +56,7 @@ class Explorer:
 
     @classmethod
     def of(cls, model: KernelPCA, data: Dataset, center: np.ndarray, spread: np.ndarray) -> Explorer:
-        """With the spacing of the rows measured."""
+        """An explorer; measures the spacing of the rows."""
         some = (spread_rows(data.X, REFERENCES) - center) / spread
         between = squared_distances(some, some)
         np.fill_diagonal(between, np.inf)
@@ -87,7 +87,7 @@ class Explorer:
 
 
 def explore(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Explorer]:
-    """Fit or load a model; ``codes.f32`` and the like hold what the page draws."""
+    """Fit or load a model; ``codes.f32`` and other files hold what the page draws."""
     progress.report("reading", 0)
     explorer = _loaded(request) if is_model(Path(request.get("path") or "")) else _fitted(request)
     progress.report("codes", 0)
@@ -115,7 +115,7 @@ def explore(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Expl
 
 
 def _component_pictures(explorer: Explorer, deviations: np.ndarray) -> dict[str, np.ndarray]:
-    """Maps of the components of the plane, else points at ± two standard deviations along the axes."""
+    """Contour maps of the components for two columns, else points at ± two standard deviations along the axes."""
     count = min(PICTURED, explorer.model.n_components_)
     if explorer.data.kind == "plane":
         window = _window(explorer.data)
@@ -153,7 +153,7 @@ def _fitted(request: dict[str, Any]) -> Explorer:
 def _loaded(request: dict[str, Any]) -> Explorer:
     model = load(request["path"])
     if not isinstance(model, KernelPCA) or not hasattr(model, "decomposition_"):
-        raise Refused(400, f"{request['name']} holds no fitted KernelPCA: only these can be explored.")
+        raise Refused(400, f"{request['name']} holds no fitted KernelPCA, and only those can be explored.")
     inputs = model.decomposition_.inputs
     if not isinstance(inputs, np.ndarray) or inputs.ndim != 2 or inputs.size > limits.NUMBERS:
         raise Refused(400, f"{request['name']} holds no rows that can be drawn.")
@@ -163,7 +163,7 @@ def _loaded(request: dict[str, Any]) -> Explorer:
 
 
 def _units(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """What is subtracted from the columns, and what they are divided by: those of a table have units of their own."""
+    """What to subtract from the columns and to divide them by, because those of a table differ in unit."""
     d = data.X.shape[1]
     if data.kind != "row" or not data.columns:
         return np.zeros(d), np.ones(d)

@@ -14,7 +14,7 @@ from preimage.app.limits import Refused
 from preimage.app.pictures import save_numbers
 from preimage.app.sources import read_dataset
 
-TRAIN, SHOWN = 1500, 60  # rows to learn from, and rows set aside to paint on
+TRAIN, SHOWN = 1500, 60  # rows to learn from, and held-out rows to paint on
 COMPONENTS = 64
 
 
@@ -28,7 +28,7 @@ class Filler:
     questions = ("fill",)
 
     def fill(self, number: int, hidden: Sequence[int]) -> dict[str, Any]:
-        """A row with its hidden entries filled, and the root mean square error there, also of the mean's."""
+        """A row with its hidden entries filled, and the root mean square errors there, of the model and of the mean."""
         mask = self._mask(number, hidden)
         row = self.rows[int(number)]
         if not mask.any():
@@ -48,16 +48,16 @@ class Filler:
         mask = np.zeros(d, dtype=bool)
         mask[entries] = True
         if mask.all():
-            raise Refused(400, "Leave a part of the picture: nothing can be filled from nothing.")
+            raise Refused(400, "Leave a part of the picture visible: the model fills the gap from it.")
         return mask
 
 
 def prepare(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Filler]:
-    """Fit a model to most pictures; ``rows.f32`` holds those set aside."""
+    """Fit a model to most pictures; ``rows.f32`` holds the held-out ones."""
     progress.report("reading", 0)
     data = read_dataset(request)
     if data.kind != "image" or len(data.shape or ()) != 2 or len(data.X) < 20:
-        raise Refused(400, f"{data.name} holds no set of at least 20 grey pictures, which this page needs.")
+        raise Refused(400, f"{data.name} does not hold at least 20 grey pictures, which this page needs.")
     order = np.random.default_rng(0).permutation(len(data.X))
     count = min(SHOWN, len(order) // 5)
     rows, train = data.X[order[:count]], data.X[order[count : count + TRAIN]]

@@ -1,4 +1,4 @@
-"""The door of the server: who may ask, how much, and what browsers must not do with the answers."""
+"""The guard of the server: which requests it accepts, how large they may be, and which headers responses carry."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ HEADERS = {
 class Guard:
     """Passes a request on if it names this server, comes from its own page, knows the token and is small enough.
 
-    The token is the first part of every path, so that links inside the page carry it by being relative. The Host header
-    is checked because any website may have its own name resolved to 127.0.0.1, and the Origin header because any
-    website may send requests here; neither knows the token.
+    The token is the first part of every path, so relative links inside the page carry it. The Host header is checked
+    because any website may have its name resolved to 127.0.0.1, and the Origin header because any website may send
+    requests here; neither knows the token.
     """
 
     application: Application
@@ -78,8 +78,8 @@ class Guard:
 
 
 def too_large(most: int) -> str:
-    """The sentence for a request of more than so many bytes."""
-    return f"This is too large: the app takes at most {most // limits.MEBIBYTE} MB here; the command line takes more."
+    """The message for a request of more than ``most`` bytes."""
+    return f"This is too large: the app accepts at most {most // limits.MEBIBYTE} MB here; the command line takes more."
 
 
 def _most(path: str) -> int:
@@ -87,7 +87,7 @@ def _most(path: str) -> int:
 
 
 def _counted(scope: Message, receive: Receive) -> Receive:
-    """The body, refused when it grows beyond its bound, whatever length it announced."""
+    """The body, refused when it exceeds its bound, whatever length it announced."""
     left = _most(scope["path"].lstrip("/").partition("/")[2])
     most = left
 
@@ -103,7 +103,7 @@ def _counted(scope: Message, receive: Receive) -> Receive:
 
 
 def _sealed(send: Send) -> Send:
-    """Answers with the headers that keep browsers from lending them to other sites."""
+    """Responses with headers that keep browsers from sharing them with other sites."""
 
     async def sealed(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -115,7 +115,7 @@ def _sealed(send: Send) -> Send:
 
 
 async def _refuse(refusal: Refused, send: Send) -> None:
-    """A sentence, and the end of the connection, so that a large body is not read."""
+    """Send the message and close the connection, so that a large body is not read."""
     body = json.dumps({"error": str(refusal)}, ensure_ascii=False).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     start = {"type": "http.response.start", "status": refusal.status, "headers": [*headers, (b"connection", b"close")]}

@@ -1,4 +1,4 @@
-"""Jobs: what a page has asked to be computed, in worker processes."""
+"""Jobs: computations that a page has asked for, run in worker processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PageJob:
     worker: Worker | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """What the page shows."""
+        """The state of the job, as the page shows it."""
         stage, done, total = self.progress
         return {
             "id": self.key,
@@ -49,7 +49,7 @@ class PageJob:
         }
 
     def hear(self, kind: str, *content: Any) -> None:
-        """Take a message of the worker."""
+        """Record a message of the worker."""
         if kind == "progress":
             self.progress = content[0], content[1], content[2]
         elif kind == "note" and len(self.notes) < 20:
@@ -57,7 +57,7 @@ class PageJob:
 
 
 class Jobs:
-    """All jobs, the oldest first. A few run at a time; a model that was asked for stays in its worker."""
+    """All jobs, oldest first. A few run at a time; a model that can answer questions stays in its worker."""
 
     def __init__(self, folder: Path):
         self._folder, self._jobs = folder, dict[str, PageJob]()
@@ -66,15 +66,15 @@ class Jobs:
         self._threads = ThreadPoolExecutor(limits.RUNNING, "job")
 
     def warm_up(self) -> None:
-        """Have a worker ready for the next job: it takes seconds to start."""
+        """Start a worker for the next job, because starting takes seconds."""
         if not self._idle:
             self._threads.submit(lambda: self._put_back(Worker()))
 
     def submit(self, kind: str, request: dict[str, Any]) -> PageJob:
-        """Begin a job, or queue it."""
+        """Start a job, or queue it."""
         with self._lock:
             if sum(job.state == "waiting" for job in self._jobs.values()) >= limits.WAITING:
-                raise Refused(429, "Too much work is waiting: cancel something, or wait for it.")
+                raise Refused(429, "Too many jobs are waiting: cancel one, or wait.")
             key = secrets.token_hex(8)
             job = self._jobs[key] = PageJob(key, kind, request, self._folder / key)
             self._forget_oldest()
@@ -87,7 +87,7 @@ class Jobs:
         return self._jobs[key]
 
     def cancel(self, key: str) -> PageJob:
-        """End a job that waits or runs, and let go of the model of one that is done."""
+        """End a job that waits or runs; release the model of one that is done."""
         job = self[key]
         with self._lock:
             if job.state in ("waiting", "running"):
@@ -100,11 +100,11 @@ class Jobs:
         return job
 
     def ask(self, key: str, name: str, request: dict[str, Any]) -> Any:
-        """A question to the model of a job."""
+        """The answer of a job's model to a question."""
         job = self[key]
         with self._lock:
             worker = job.worker if job.state == "done" else None
-            if worker is not None:  # the one asked last is the last to be released
+            if worker is not None:  # the model asked last is released last
                 self._jobs[key] = self._jobs.pop(key)
         if worker is None:
             raise Refused(410, "This model is no longer in memory: fit it again.")
@@ -164,7 +164,7 @@ class Jobs:
             self._put_back(worker)
 
     def _put_back(self, worker: Worker) -> None:
-        """Keep a worker for the next job, unless enough of them wait."""
+        """Keep a worker for the next job, unless enough are idle."""
         with self._lock:
             if worker.alive and len(self._idle) < limits.RUNNING:
                 self._idle.append(worker)

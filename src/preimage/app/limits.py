@@ -1,4 +1,4 @@
-"""How much the app takes on, and the refusal of anything beyond that."""
+"""Limits of the app, and the refusal of anything beyond them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ REQUEST = 4 * MEBIBYTE  # bytes of any other request
 REQUESTS = 64  # at the same time
 
 RUNNING = 2  # jobs at the same time
-WAITING = 8  # and behind them
+WAITING = 8  # jobs in the queue
 KEPT = 40  # finished jobs whose results can be fetched
-MODELS = 4  # models kept ready to answer
+MODELS = 4  # kept ready to answer
 SECONDS = 1800.0  # of one job
 ANSWER_SECONDS = 30.0  # of one question to a model
 MEMORY = 4096 * MEBIBYTE  # bytes of data in a worker
@@ -26,7 +26,7 @@ CODES = 128  # decoded by one request
 
 
 class Refused(Exception):
-    """A request that is not served: the HTTP status and the sentence that says why."""
+    """A refused request: the HTTP status, and a message that says why."""
 
     def __init__(self, status: int, sentence: str):
         super().__init__(sentence)

@@ -24,7 +24,7 @@ def rank(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None]:
     progress.report("reading", 0)
     data = read_dataset(request)
     if len(data.X) < FEWEST:
-        raise Refused(400, f"{data.name} has {len(data.X)} rows; at least {FEWEST} are needed to tell what is usual.")
+        raise Refused(400, f"{data.name} has {len(data.X)} rows; at least {FEWEST} are needed to find unusual ones.")
     scores, expected = scored(data)
     order = np.argsort(-scores, kind="stable")[:LISTED]
     save_numbers(folder, {"values": data.X[order], "expected": expected[order]})
@@ -42,7 +42,7 @@ def rank(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None]:
 
 
 def scored(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """The distance of every row to a model that has not seen it, and what this model expects in its place."""
+    """The distance of every row to the subspace of a model that has not seen it, and the row that it expects."""
     X, spread = data.X, _spread(data)
     scores, expected = np.empty(len(X)), np.empty_like(X)
     folds = np.random.default_rng(0).permutation(len(X)) % FOLDS
@@ -69,7 +69,7 @@ def _spread(data: Dataset) -> np.ndarray:
 
 
 def _entries(data: Dataset, place: int, expected: np.ndarray, spread: np.ndarray) -> list[dict[str, Any]]:
-    """The entries that miss their expectation by most, with their shares of the squared misfit."""
+    """The entries furthest from their expected values, with their shares of the squared misfit."""
     squares = np.square((data.X[place] - expected[place]) / spread)
     total = float(squares.sum()) or 1.0
     return [

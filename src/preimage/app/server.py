@@ -1,6 +1,6 @@
 """The server: routes of the page, its files, uploads and jobs.
 
-Starlette alone: a larger framework would take half of the second in which the first page is to appear.
+It uses only Starlette: a larger framework would take half of the second in which the first page must appear.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ mimetypes.add_type("text/javascript", ".js")
 
 @contextmanager
 def application(token: str, port: int, given: Path | None = None) -> Iterator[Guard]:
-    """The application behind its guard; its temporary folder and its workers are gone when the block ends.
+    """The application behind its guard; its temporary folder and workers are removed when the block ends.
 
-    What killed ones left is removed.
+    What killed servers left behind is removed first.
     """
     home = Path(gettempdir()) / "preimage-app"
     remove_leftovers(home)
@@ -67,7 +67,7 @@ def _page_routes(uploads: Uploads, jobs: Jobs, given: str | None) -> list[Route]
         return FileResponse(PAGE / name)
 
     def start(request: Request) -> Response:
-        jobs.warm_up()  # not before the page is there: a worker that starts would take its processor
+        jobs.warm_up()  # only now that the page is loaded: a starting worker would slow it down
         return JSONResponse(
             {
                 "version": __version__,
@@ -107,7 +107,7 @@ def _upload_routes(uploads: Uploads) -> list[Route]:
 def _job_routes(uploads: Uploads, jobs: Jobs) -> list[Route]:
     async def submit(request: Request) -> Response:
         if (kind := request.path_params["kind"]) not in KINDS:
-            raise Refused(404, "There is no such work.")
+            raise Refused(404, "There is no such kind of job.")
         asked = await _asked(request)
         asked.pop("path", None)
         if upload := asked.pop("upload", None):
@@ -155,7 +155,7 @@ async def _asked(request: Request) -> dict[str, Any]:
 
 
 def _sentence(request: Request, error: Exception) -> Response:
-    """An error as a sentence."""
+    """The response to an error: a message for the page."""
     if isinstance(error, Refused):
         status, words = error.status, str(error)
     elif isinstance(error, TaskFailed):
@@ -163,7 +163,7 @@ def _sentence(request: Request, error: Exception) -> Response:
     elif isinstance(error, HTTPException):
         status, words = error.status_code, "There is nothing at this address."
     else:
-        status, words = 500, f"Something unexpected went wrong ({type(error).__name__}); the app goes on."
+        status, words = 500, f"Something unexpected went wrong ({type(error).__name__}); the app is still running."
     return JSONResponse({"error": words}, status)
 
 

@@ -1,4 +1,4 @@
-"""Datasets of the app: those that come with the library, and files of users, all as rows of numbers."""
+"""Datasets of the app, from the library and from users' files, as rows of numbers."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Dataset:
     X : array of shape (rows, d)
     name : str
     labels : array of int or None
-        A class of every row, by which pages colour it.
+        The class of every row, which sets its colour on the page.
     label : str
-        What a class is.
+        The name of the classes, such as "digit".
     shape : tuple of int or None
-        What a row is: an image of this shape, (length,) a signal, None a list of numbers.
+        The shape of a row that is an image, (length,) of a signal, None for a list of numbers.
     columns : tuple of str
         Names of the columns of a table.
     """
@@ -54,7 +54,7 @@ class Dataset:
         return "plane" if self.X.shape[1] == 2 else "row"
 
     def as_json(self) -> dict[str, Any]:
-        """What the page shows."""
+        """The dataset as the page shows it."""
         names = self.columns or tuple(f"x{number + 1}" for number in range(self.X.shape[1]))
         return {
             "name": self.name,
@@ -108,7 +108,7 @@ LOADERS: dict[str, Callable[[], Dataset]] = {
 
 
 def read_dataset(request: dict[str, Any]) -> Dataset:
-    """The dataset that a request names: one of ours, or the file that the server has put into ``path``."""
+    """The dataset that a request names: one of ours, or the file at the ``path`` that the server has added."""
     if request.get("path"):
         return _of_file(Path(request["path"]), str(request["name"]))
     name = str(request.get("source"))
@@ -129,7 +129,7 @@ def _of_file(path: Path, name: str) -> Dataset:
 
 
 def open_file(path: Path, name: str) -> Data:
-    """The rows of a file; archives that unfold to more than the app takes are refused before they are read."""
+    """The rows of a file; archives that unfold to more than the app accepts are refused before they are read."""
     if path.suffix.lower() in ARCHIVES and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as file:
             size = sum(member.file_size for member in file.infolist())

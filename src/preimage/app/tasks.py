@@ -1,4 +1,4 @@
-"""The tasks that workers run, and how they tell what happens."""
+"""The tasks that workers run, and how they report progress, warnings and errors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from preimage.app import compare, denoise, explore, gaps, novelty
 from preimage.app.limits import Refused
 from preimage.cli.common import reported_warnings, sentence
 
-# A task takes the request and a folder for its files; it returns what the page is told, and the model that stays in the
-# worker to answer questions, or None.
+# A task takes the request and a folder for its files; it returns the result for the page, and the model that stays in
+# the worker to answer questions, or None.
 Task = Callable[[dict[str, Any], Path], tuple[dict[str, Any], Any]]
 TASKS: dict[str, Task] = {
     "explore": explore.explore,
@@ -30,9 +30,9 @@ TASKS: dict[str, Task] = {
 
 
 def answer(model: Any, name: str, request: dict[str, Any]) -> Any:
-    """What a model answers to a question that its class declares; in one thread, as it takes milliseconds."""
+    """A model's answer to a question that its class declares; in one thread, because it takes milliseconds."""
     if name not in getattr(model, "questions", ()):
-        raise Refused(400, "This model has no such answer.")
+        raise Refused(400, "This model cannot answer that.")
     with _libraries().limit(limits=1):
         return getattr(model, name)(**request)
 
@@ -44,7 +44,7 @@ def _libraries() -> ThreadpoolController:
 
 @contextmanager
 def reported(connection: Any) -> Iterator[None]:
-    """Progress and our own warnings inside this context go to the server."""
+    """Send progress and our own warnings inside this context to the server."""
     with (
         reported_warnings(lambda text: connection.send(("note", hidden_paths(text)))),
         progress.listen(lambda *event: connection.send(("progress", *event))),
@@ -53,7 +53,7 @@ def reported(connection: Any) -> Iterator[None]:
 
 
 def explained(error: Exception) -> str:
-    """A sentence for the page."""
+    """The message of an error for the page."""
     if isinstance(error, MemoryError):
         return "This needs more memory than the app may take: use fewer rows, or the command line."
     if isinstance(error, Refused):
@@ -62,7 +62,7 @@ def explained(error: Exception) -> str:
 
 
 def hidden_paths(text: str) -> str:
-    """The same words without the places of our own files."""
+    """The text without the folders of our temporary files."""
     root = tempfile.gettempdir() + os.sep
     words = [word.rpartition(os.sep)[2] if root in word else word for word in text.split(" ")]
     return " ".join(words)

@@ -1,4 +1,4 @@
-"""Files of users, kept in the temporary folder under names of our own."""
+"""Users' files, kept in the temporary folder under our own names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = "tables (.csv, .tsv, .txt, .parquet, .xlsx), arrays (.npy, .npz), pictur
 
 @dataclass
 class Upload:
-    """A file or a folder of pictures: where it lies, and what its user calls it."""
+    """A file or a folder of pictures: its path, and the user's name for it."""
 
     path: Path
     name: str
@@ -35,18 +35,18 @@ class Uploads:
     count: int = 0
 
     def adopt(self, path: Path) -> str:
-        """A file or folder that the user named on the command line; it is read where it is."""
+        """The key of a file or folder given on the command line, which is read where it is."""
         return self._known(Upload(path, path.name))
 
     def new_folder(self, name: str) -> str:
-        """An empty folder for pictures."""
+        """Make an empty folder for pictures; return its key."""
         self._make_room()
         path = self.folder / secrets.token_hex(8) / _safe(name or "pictures")
         path.mkdir(parents=True)
         return self._known(Upload(path, path.name))
 
     async def receive(self, name: str, chunks: AsyncIterator[bytes], folder: str | None) -> str:
-        """Store a file as it comes, by itself or in a folder; what is refused half-way is removed."""
+        """Store a file as it arrives, alone or in a folder, and return its key; what is refused half-way is removed."""
         name = _checked_name(name)
         self._make_room()
         home = self.folder / secrets.token_hex(8) if folder is None else self[folder].path
@@ -108,12 +108,12 @@ class Uploads:
 def _checked_name(name: str) -> str:
     ending = Path(name).suffix.lower()
     if ending not in ENDINGS:
-        raise Refused(415, f"{_safe(name)} has an ending that is not known here: the app reads {WORDS}.")
+        raise Refused(415, f"{_safe(name)} has an unknown ending: the app reads {WORDS}.")
     return _safe(name)
 
 
 def _safe(name: str) -> str:
-    """A file name without folders, control characters and leading dots, of bounded length."""
+    """The file name without folders, control characters and leading dots, and of bounded length."""
     base = re.split(r"[/\\]", name)[-1]
     base = re.sub(r"[^\w.,()+ -]", "_", base).strip(". ") or "file"
     path = Path(base)

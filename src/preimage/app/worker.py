@@ -1,7 +1,7 @@
 """A worker process: it runs one task at a time, reports progress, and can be ended at any moment.
 
-Both ends of the pipe are in this module. From the server come ``("task", name, request, folder)`` and
-``("question", name, request)``; back go ``("progress", stage, done, total)``, ``("note", words)``, and at last
+Both ends of the pipe are in this module. The server sends ``("task", name, request, folder)`` and
+``("question", name, request)``; the worker sends ``("progress", stage, done, total)``, ``("note", words)``, and finally
 ``("result", value)`` or ``("failed", sentence)``.
 """
 
@@ -24,11 +24,11 @@ _context = multiprocessing.get_context("spawn")  # forking a process with thread
 
 
 class TaskFailed(Exception):
-    """A task that ended with a sentence instead of a result."""
+    """A task that ended with an error message instead of a result."""
 
 
 class Worker:
-    """The server's end. Calls block, so they belong into threads."""
+    """The server's end of the pipe. Calls block, so run them in threads."""
 
     def __init__(self) -> None:
         self._connection, theirs = _context.Pipe()
@@ -47,7 +47,7 @@ class Worker:
         return self._call(("task", name, request, str(folder)), limits.SECONDS, listener)
 
     def ask(self, name: str, request: dict[str, Any]) -> Any:
-        """What the model that the last task left behind answers."""
+        """The answer of the model that the last task left in the worker."""
         return self._call(("question", name, request), limits.ANSWER_SECONDS, lambda *message: None)
 
     def stop(self) -> None:
@@ -71,14 +71,14 @@ class Worker:
                 raise TaskFailed(content[0])
             listener(kind, *content)
         self.stop()
-        raise TaskFailed("This took too long and was stopped: take fewer rows or a smaller picture.")
+        raise TaskFailed("This took too long and was stopped: use fewer rows or a smaller picture.")
 
 
 def serve(connection: Any) -> None:
-    """The worker's end: answers until the server is gone."""
+    """The worker's end of the pipe: serve until the server is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal is for the server, which ends its workers
     _bound_memory()
-    from preimage.app import tasks  # slow to import, which an idle worker has done before its first task
+    from preimage.app import tasks  # slow to import: an idle worker does it before its first task
 
     model = None
     while True:
@@ -99,7 +99,7 @@ def serve(connection: Any) -> None:
 
 
 def _bound_memory() -> None:
-    """Let a task that asks for too much memory fail by itself, before the machine runs out of it."""
+    """Make a task that asks for too much memory fail before the machine runs out of memory."""
     warnings.simplefilter("ignore")
     try:
         import resource

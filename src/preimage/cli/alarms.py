@@ -1,4 +1,4 @@
-"""Alarms of a run: found in rows with the sensor that explains each, listed as CSV or JSON, and summarised."""
+"""Alarms of a run, each with the sensor that explains it: found in rows, listed as CSV or JSON, and summarised."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENOUGH = 20  # alarms in a summary
 
 
 class Alarm(NamedTuple):
-    """A line of the list; what is not known is None."""
+    """A line of the list; unknown values are None."""
 
     row: int
     alarm: str
@@ -34,7 +34,7 @@ class Alarm(NamedTuple):
     reading: float | None = None
     expected: float | None = None
     carried: tuple[str, ...] = ()
-    """The cells of the row that are no readings, such as its time."""
+    """The cells of the row that are not readings, such as its time."""
 
 
 Write = Callable[[Alarm], None]
@@ -43,7 +43,7 @@ Write = Callable[[Alarm], None]
 def alarms_of(
     monitor: Monitor, run: Any, rows: np.ndarray, first: int, carried: Sequence[tuple[str, ...]]
 ) -> Iterator[Alarm]:
-    """The alarms among the next rows of a run; rows with gaps are alarms themselves, and are left out of the run."""
+    """The alarms among the next rows of a run; rows with gaps are alarms, and are left out of the run."""
     complete = np.isfinite(rows).all(axis=1)
     found = {place: _missing(monitor, rows[place]) for place in np.flatnonzero(~complete).tolist()}
     if complete.any():
@@ -53,7 +53,7 @@ def alarms_of(
 
 
 def unreadable(monitor: Monitor, row: int, wrong: int | None, carried: tuple[str, ...]) -> Alarm:
-    """The alarm of a line that is not a row, because of one cell or altogether."""
+    """The alarm of a line that is not a row; ``wrong`` is the cell that cannot be read, if it is only one."""
     return Alarm(row, "unreadable", sensor=None if wrong is None else monitor.columns_[wrong], carried=carried)
 
 
@@ -86,7 +86,7 @@ def _kind(values: np.ndarray, limits: Any) -> str:
 
 
 def summary(alarms: list[Alarm], n_rows: int, carried: Sequence[str]) -> dict[str, Any]:
-    """How many alarms, since when, and which sensors."""
+    """The number of alarms, the first ones, and the sensors named most often."""
     sensors = Counter(alarm.sensor for alarm in alarms if alarm.sensor).most_common(5)
     return {
         "rows": n_rows,
@@ -99,7 +99,7 @@ def summary(alarms: list[Alarm], n_rows: int, carried: Sequence[str]) -> dict[st
 
 @contextmanager
 def complete_list(output: str | None, carried: Sequence[str], *, force: bool) -> Iterator[Write]:
-    """A function that writes alarms to a file that appears when it is complete, or to standard output."""
+    """A function that writes alarms to a file, which appears when it is complete, or to standard output."""
     if output is None or output == "-":
         yield _as_csv(sys.stdout, carried)
         return
@@ -109,7 +109,7 @@ def complete_list(output: str | None, carried: Sequence[str], *, force: bool) ->
 
 @contextmanager
 def growing_list(output: str | None, carried: Sequence[str], *, force: bool, as_json: bool) -> Iterator[Write]:
-    """A function that writes every alarm at once, to standard output or to a file that grows; in JSON, one per line."""
+    """A function that writes every alarm at once, to standard output or to a growing file; in JSON, one per line."""
     form = _as_json if as_json else _as_csv
     if output is None or output == "-":
         yield form(sys.stdout, carried)

@@ -27,7 +27,7 @@ CODES = "INPUT holds codes, as `preimage transform` writes them."
 def opened_for(
     verb: str, model: str, input: str, reading: Reading, scheduler: str | None, *, codes: bool = False
 ) -> Iterator[tuple[Any, Data | Store]]:
-    """A fitted model that has the verb, and rows of the columns that it was fitted on, or of its ``codes``."""
+    """A fitted model with this method, and rows of the columns that it was fitted on, or of its codes."""
     from preimage.io.stores import opened
 
     fitted = load_model(model, verb)
@@ -40,7 +40,7 @@ def opened_for(
 
 
 def load_model(path: str, verb: str | None = None) -> Any:
-    """A fitted model, which has the verb if one is given; or a sentence."""
+    """The fitted model in a file; refuses one that is not fitted, or lacks the method ``verb``."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -57,17 +57,17 @@ def load_model(path: str, verb: str | None = None) -> Any:
 
 
 def check_width(model: Any, data: Data | Store) -> None:
-    """Refuse rows of another width than the model was fitted on."""
+    """Refuse rows that do not have as many columns as the model was fitted on."""
     if data.shape[1] != model.n_features_in_:
         raise ValueError(
-            f"{data.name} has {data.shape[1]} columns, and the model was fitted on {model.n_features_in_}."
+            f"{data.name} has {data.shape[1]} columns, but the model was fitted on {model.n_features_in_}."
         )
 
 
 def answered(
     data: Data | Store, answer: Answer, *, gaps: bool = False, columns: Any = slice(None)
 ) -> Iterator[np.ndarray]:
-    """The answers to the blocks of rows, with progress; other ``columns`` than these may keep their gaps."""
+    """The results for the blocks of rows, with progress; only these ``columns`` must be finite."""
     from preimage import progress
 
     done = 0
@@ -80,13 +80,13 @@ def answered(
 
 
 def check_finite(block: np.ndarray, name: str, done: int) -> None:
-    """Refuse answers that are no numbers, ``done`` rows after the first."""
+    """Refuse results that are not finite; ``done`` rows came before them."""
     import numpy as np
 
     bad = ~np.isfinite(block).all(axis=1)
     if bad.any():
         raise ValueError(
-            f"{name}: the model has no finite answer to row {done + bad.argmax() + 1}: its numbers are too large."
+            f"{name}: the result for row {done + bad.argmax() + 1} is not finite, because its numbers are too large."
         )
 
 
@@ -100,7 +100,7 @@ def write_answers(
     gaps: bool = False,
     columns: Any = slice(None),
 ) -> CommandResult:
-    """Write what a model answers; with ``gaps``, to rows that have some, and other ``columns`` may keep theirs."""
+    """Write the results of a model; with ``gaps``, rows may have gaps, and only these ``columns`` must be finite."""
     from preimage import io
 
     width = 0
@@ -119,7 +119,7 @@ def write_answers(
 
 
 def _applies(verb: str, *own_options: common.Decorator) -> Callable[[Callable], click.Command]:
-    """The command MODEL INPUT -o OUTPUT of a function that says what a model answers to rows, and in which form."""
+    """Make a command MODEL INPUT -o OUTPUT of a function that returns how to compute results, and their form."""
     parts: list[common.Decorator] = [click.argument("model"), click.argument("input"), common.output_option()]
     parts += [common.table_options, common.safe_csv_option, common.scheduler_option, common.shared_options]
 
@@ -140,13 +140,13 @@ def _applies(verb: str, *own_options: common.Decorator) -> Callable[[Callable], 
 
 @_applies("transform")
 def transform(model: Any, data: Data | Store) -> tuple[Answer, Form]:
-    """Compute the codes of the rows of INPUT by the model in the file MODEL."""
+    """Compute the codes of the rows of INPUT with the model in the file MODEL."""
     return model.transform, data.form.with_columns(*map(str, model.get_feature_names_out()))
 
 
 @_applies("inverse_transform", click.option("--codes", is_flag=True, help=CODES))
 def reconstruct(model: Any, data: Data | Store, codes: bool) -> tuple[Answer, Form]:
-    """Project the rows of INPUT on the components of the model in the file MODEL, and map them back."""
+    """Project the rows of INPUT onto the components of the model in the file MODEL, and map them back."""
     if not codes:
         return lambda rows: model.inverse_transform(model.transform(rows)), data.form
     names = getattr(model, "feature_names_in_", None)

@@ -1,4 +1,4 @@
-"""What commands share: errors as sentences, warnings as notes, a progress bar, and how a result is printed."""
+"""What commands share: errors as sentences, warnings as notes, a progress bar, and the printing of results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SETTING = re.compile(
     r"\b(?P<name>overwrite|header|examples|keep|encoding|thousands|noise)="
     r"((?P<implied>True|'clean')|\('(?P<listed>[^']*)',\))?"
 )
-SPELT = {"overwrite": "force", "examples": "train"}  # settings whose option has another name
+SPELT = {"overwrite": "force", "examples": "train"}  # settings whose options have other names
 
 Decorator = Callable[[Callable], Callable]
 
@@ -46,8 +46,8 @@ class CommandResult:
 class Command(click.Command):
     """A command that fails with one sentence and exit code 1, and shows a traceback only with ``--debug``.
 
-    Its result is printed on standard output, unless that holds the rows. Ctrl-C ends it with exit code 130, after
-    what it had begun to write is removed; a second one does not disturb that.
+    Its result is printed on standard output, unless the rows go there. Ctrl-C removes what was being written and ends
+    the command with exit code 130; a second Ctrl-C is ignored.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -73,7 +73,7 @@ class Command(click.Command):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception as error:
-            if debug or getattr(error, "errno", None) == errno.EPIPE:  # click ends quietly where a pipe was closed
+            if debug or getattr(error, "errno", None) == errno.EPIPE:  # click ends quietly if a pipe was closed
                 raise
             raise click.ClickException(printable(as_typed(sentence(error)))) from error
 
@@ -97,19 +97,19 @@ def _holds(folder: str, place: str) -> bool:
 
 
 def sentence(error: Exception) -> str:
-    """What to tell of an error, on one line."""
+    """The message of an error, on one line."""
     if isinstance(error, OSError) and error.strerror:
         return f"{_place(error)}{error.strerror[0].lower()}{error.strerror[1:]}."
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
-        return f"there is not enough memory: take fewer rows, or an approximation ({text or 'nothing more is known'})."
+        return f"there is not enough memory: use fewer rows, or an approximation ({text or 'nothing more is known'})."
     if isinstance(error, OSError | ValueError | TypeError | ImportError) and text:
         return text
     return f"{type(error).__name__}: {text}; --debug shows where."
 
 
 def _place(error: OSError) -> str:
-    """Where an error of the file system happened; a file that is not finished yet has no name that a user knows."""
+    """Where an error of the file system happened; users do not know the names of unfinished files."""
     if not error.filename:
         return ""
     path = Path(os.fsdecode(error.filename))
@@ -117,7 +117,7 @@ def _place(error: OSError) -> str:
 
 
 def as_typed(text: str) -> str:
-    """A sentence of the library, which spells settings as Python does, with the options of the command line."""
+    """A message of the library, with settings in Python replaced by options of the command line."""
 
     def option(found: re.Match[str]) -> str:
         name, value = found["name"], found["listed"] or ""
@@ -128,13 +128,15 @@ def as_typed(text: str) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """A number of things."""
+    """A number and its noun, in the plural unless it is 1."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def output_option(*, required: bool = False) -> Decorator:
-    """``-o``; standard output as CSV where it may be left out."""
-    words = "Where to write; the ending is the format." if required else "Where to write; - is CSV on standard output."
+    """``-o``; by default CSV on standard output, unless it is required."""
+    words = (
+        "Where to write; the ending sets the format." if required else "Where to write; - is CSV on standard output."
+    )
     default = {"required": True} if required else {"default": "-", "show_default": True}
     return click.option("-o", "--output", metavar="OUTPUT", help=words, **default)
 
@@ -151,12 +153,12 @@ def shared_options(command: Callable) -> Callable:
 
 def scheduler_option(command: Callable) -> Callable:
     """``--scheduler``."""
-    words = "Let the Dask cluster of this scheduler do the work, such as tcp://127.0.0.1:8786."
+    words = "Run on the Dask cluster of this scheduler, such as tcp://127.0.0.1:8786."
     return click.option("--scheduler", metavar="ADDRESS", help=words)(command)
 
 
 def table_options(command: Callable) -> Callable:
-    """``--columns`` and what else says how a table is to be read; the command gets them as one ``reading``."""
+    """``--columns`` and the other options for reading tables; the command gets them as one ``reading``."""
 
     @wraps(command)
     def collected(*args: Any, **given: Any) -> Any:
@@ -185,13 +187,13 @@ def safe_csv_option(command: Callable) -> Callable:
 
 
 def folder_option(default: str, contents: str) -> Decorator:
-    """``--out``, a folder for what a command makes."""
+    """``--out``, a folder for the results of a command."""
     kind = click.Path(file_okay=False, path_type=Path)
     return click.option("--out", type=kind, default=Path(default), show_default=True, help=f"Folder for {contents}.")
 
 
 def scale_option(automatic: str) -> Callable:
-    """``--scale``; ``automatic`` says where auto standardises."""
+    """``--scale``; ``automatic`` says when auto standardises."""
     return click.option(
         "--scale",
         type=click.Choice(["auto", "standard", "none"]),
@@ -226,7 +228,7 @@ _TABLE_OPTIONS = (
 
 @contextmanager
 def _one_signal_only() -> Iterator[None]:
-    """The first interruption raises, so that all is put back as it was; later ones must not disturb that."""
+    """The first interruption raises, so that unfinished work is undone; later ones are ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -248,7 +250,7 @@ def _one_signal_only() -> Iterator[None]:
 
 @contextmanager
 def reported_warnings(report: Callable[[str], Any]) -> Iterator[None]:
-    """Report our own warnings, one line each; those of other packages are not for users of commands."""
+    """Report our own warnings, one line each, and ignore those of other packages."""
     from preimage.exceptions import PreimageWarning
 
     with warnings.catch_warnings():
@@ -264,9 +266,9 @@ def _note(text: str) -> None:
 
 @contextmanager
 def shown_progress(*, beside_rows: bool = False) -> Iterator[None]:
-    """A bar on the terminal for work of more than a second; silent where standard error is no terminal.
+    """Show a bar for work of more than a second, if standard error is a terminal.
 
-    Where rows go to standard output there is none if that is a terminal too.
+    There is none if rows go to standard output and that is a terminal too.
     """
     from preimage import progress
 

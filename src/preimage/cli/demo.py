@@ -34,7 +34,7 @@ def command(out: Path, seed: int, force: bool, as_json: bool) -> None:
 
 
 def _figures(entry: Entry) -> dict[str, Any]:
-    """All but the images."""
+    """The entry without its images."""
     return {name: value for name, value in vars(entry).items() if name != "images"}
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command("denoise", cls=common.Command)
 @click.argument("input")
 @common.output_option(required=True)
-@click.option("--train", metavar="CLEAN", help="Clean examples to learn from; by default the rows of INPUT alone.")
+@click.option("--train", metavar="CLEAN", help="Clean examples to learn from; by default only the rows of INPUT.")
 @click.option(
     "--noise",
     type=NOISE,
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     help="The noise: its standard deviation in the units of the data (pixels lie in [0, 1]), or a law, "
     "such as poisson:30.",
 )
-@click.option("--shape", type=SHAPE, help="Every row is an image of this shape; folders of images know theirs.")
+@click.option("--shape", type=SHAPE, help="Every row is an image of this shape; not needed for folders of images.")
 @common.scale_option("unless rows are images or signals")
-@click.option("--kernel", type=KERNEL, help="Denoise by one kernel PCA with this kernel.")
-@click.option("--components", type=COMPONENTS, help="Denoise by one kernel PCA with this many components.")
-@click.option("--preimage", "method", type=METHOD, help="Denoise by one kernel PCA with this pre-image method.")
+@click.option("--kernel", type=KERNEL, help="Denoise by a single kernel PCA with this kernel.")
+@click.option("--components", type=COMPONENTS, help="Denoise by a single kernel PCA with this many components.")
+@click.option("--preimage", "method", type=METHOD, help="Denoise by a single kernel PCA with this pre-image method.")
 @click.option(
     "--effort",
     type=click.Choice(["quick", "standard", "best"]),
@@ -63,7 +63,7 @@ def command(
     as_json: bool,
     **choices: Any,
 ) -> CommandResult:
-    """Remove the noise of INPUT, and write OUTPUT in the same form.
+    """Remove the noise from INPUT, and write OUTPUT in the same form.
 
     INPUT is a table (.npy, .npz, .csv, .tsv, .parquet; - is CSV on standard input), a folder of images of one size, one
     image, or one signal (.wav, .flac, a table of one column, or of several with --signal). You need not know the noise.
@@ -92,7 +92,7 @@ def command(
 
 
 def _examples(path: str, data: Data, reading: Reading) -> Data:
-    """Clean examples, of the same columns where both files name them."""
+    """Clean examples, of the same columns if both files name them."""
     from preimage import io
 
     return io.read(path, replace(reading, expected=None if reading.columns else data.form.columns))

@@ -1,4 +1,4 @@
-"""The work of ``preimage denoise``: which model cleans which data, block by block."""
+"""The work of ``preimage denoise``: choose a model, and denoise the data block by block."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from preimage.noise import GaussianNoise, PoissonGaussianNoise, RandomImpulses, 
 from preimage.statistics.noise_level import noise_level
 
 SHOWN = 200  # rows kept for the report
-SAMPLES = 3000  # and samples of a signal
+SAMPLES = 3000  # samples of a signal kept for the report
 NAMED = 5  # columns named in one line
-MOSTLY = 0.5  # of the variance of one column removed: then perhaps it is no signal
-SAMPLE = 20_000  # rows of a large file from which a denoiser learns
+MOSTLY = 0.5  # share of variance removed above which a single column may not be a signal
+SAMPLE = 20_000  # rows of a large file that a Denoiser learns from
 
 
 class DenoiseRun:
-    """Noisy data, and the model that cleans them.
+    """Noisy data, and the model that denoises them.
 
-    Where a kernel, components or a pre-image method are given for rows, one :class:`preimage.KernelPCA` with these does
-    it; else :class:`preimage.Denoiser`, which chooses by itself.
+    If a kernel, components or a pre-image method are given for rows, the model is one :class:`preimage.KernelPCA` with
+    these; otherwise it is a :class:`preimage.Denoiser`, which chooses for itself.
 
     Parameters
     ----------
     data, train : Data
         The noisy data, and clean examples or None.
     noise, shape, kernel, components, method, effort, scale, signal, rate, mains, baseline, seed
-        The options; None where one was not given.
+        The options; None if not given.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class DenoiseRun:
     ):
         self.data, self.train, self.effort, self.scale = data, train, effort, scale
         self.form = data.form if shape is None else _shaped(data, shape)
-        self._is_told = signal or bool(self.form.rate)  # and not only guessed that it is a signal
+        self._is_declared = signal or bool(self.form.rate)  # the user or the file says that it is a signal
         if signal:
             self.form = replace(self.form, alone="signal")
         self.rate, self.mains, self.baseline = rate or self.form.rate or 0.0, mains, baseline
@@ -79,12 +79,12 @@ class DenoiseRun:
 
     @property
     def is_plain(self) -> bool:
-        """Whether one kernel PCA does it."""
+        """Whether the model is a single kernel PCA."""
         given = (self.kernel, self.components, self.method)
         return not self.form.alone and any(choice is not None for choice in given)
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """The cleaned rows; what is shown and said later is gathered on the way."""
+        """The denoised rows; what the report and the summary need is gathered on the way."""
         done = 0
         for before, after in self._pairs():
             check_finite(after, self.data.name, done)
@@ -96,7 +96,7 @@ class DenoiseRun:
             yield after
 
     def facts(self) -> dict[str, Any]:
-        """What was done, for a program."""
+        """The results, for a program."""
         model, noise = self.model, _in_python_numbers(getattr(self.model, "noise_", self.noise))
         risk, stack = getattr(model, "risk_", None), getattr(model, "stack_", None)
         facts: dict[str, Any] = {
@@ -115,7 +115,7 @@ class DenoiseRun:
 
     @property
     def columns(self) -> dict[str, Any] | None:
-        """What became of the columns of a scaled table, by name; None for other data."""
+        """The results for the columns of a scaled table, by name; None for other data."""
         found = getattr(self.model, "summary_", None)
         if found is None:
             return None
@@ -123,7 +123,7 @@ class DenoiseRun:
         return dict(zip(distinct(names), found.values(), strict=True))
 
     def words(self) -> str:
-        """What was done, for a person."""
+        """The results in words."""
         if self.columns is not None:
             return self._table_words(self.columns)
         facts = self.facts()
@@ -134,8 +134,8 @@ class DenoiseRun:
             return f"{what} left as it is" + (
                 ": no noise is found" if silent else f"{self._noise_words()}: no estimate has a lower risk"
             )
-        words = f"{what} cleaned by {facts['method']}{self._noise_words()}"
-        if not isinstance(self.model, Standardised):  # whose columns have units of their own
+        words = f"{what} denoised by {facts['method']}{self._noise_words()}"
+        if not isinstance(self.model, Standardised):  # whose columns differ in unit
             words += f", removed {facts['removed']:.3g} rms"
         if self.form.alone == "image" and self.data.scale > 1 and facts["remaining_error"]:
             return f"{words}, estimated PSNR {-10 * np.log10(facts['remaining_error']):.1f} dB"
@@ -144,7 +144,7 @@ class DenoiseRun:
         )
 
     def _noise_words(self) -> str:
-        """The noise for a person, of every channel of a signal; nothing where it is not known."""
+        """The noise in words, of every channel of a signal; empty if it is not known."""
         law = getattr(self.model, "noise_", self.noise)
         channels = getattr(self.model, "noise_along_time_", None)
         if channels is not None and 1 < len(channels.sigmas) <= NAMED:
@@ -152,10 +152,10 @@ class DenoiseRun:
         return "" if isinstance(law, str) else f", noise {law_in_words(law, of_one=self.data.scale > 1) or repr(law)}"
 
     def _table_words(self, columns: dict[str, Any]) -> str:
-        """How many columns of a table were cleaned, by how much, and which were left alone."""
+        """How many columns of a table were denoised, by how much, and which were left alone."""
         cleaned = [one for one in columns.values() if one.cleaned]
         left = [name for name, one in columns.items() if not one.cleaned]
-        words = f"{counted(self.data.shape[0], 'row')}, {len(cleaned)} of {counted(len(columns), 'column')} cleaned"
+        words = f"{counted(self.data.shape[0], 'row')}, {len(cleaned)} of {counted(len(columns), 'column')} denoised"
         if cleaned:
             ratios = [one.remaining / one.noise if one.noise else 1.0 for one in cleaned]
             words += f", error about {np.mean(ratios):.0%} of the noise"
@@ -176,7 +176,7 @@ class DenoiseRun:
             yield from self._in_blocks()
 
     def _along_time(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """All channels of a signal at once, without hum and baseline where that is asked."""
+        """All channels of a signal at once, first without hum and baseline if that is asked."""
         given = self.data.whole()
         signal = given
         if self.mains is not None:
@@ -185,16 +185,16 @@ class DenoiseRun:
             signal = without_baseline(signal, self.rate)
         found = self.model.denoise_signal(signal)
         share = float(np.mean(np.square(signal - found)) / max(signal.var(), 1e-300))
-        if share > MOSTLY and not self._is_told:
+        if share > MOSTLY and not self._is_declared:
             note(
                 f"{self.data.name}: one column is taken for a signal, and {share:.0%} of its variance for noise; if "
-                "the order of its rows means nothing, leave it as it is."
+                "the order of its rows means nothing, do not use the result."
             )
         for rows in tiles.slices(len(given), rows_at_once(given.shape[1])):
             yield given[rows], found[rows]
 
     def _in_blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        if not self.is_plain and isinstance(self.noise, str):  # clean examples do not show the noise, the data do
+        if not self.is_plain and isinstance(self.noise, str):  # the data show the noise, clean examples do not
             self.model.set_params(noise=self._estimated_noise())
         self.model.fit(self._examples())
         answer = self.model.denoise if self.is_plain else self.model.transform
@@ -205,7 +205,7 @@ class DenoiseRun:
             progress.report("rows", done, self.data.shape[0])
 
     def _examples(self) -> Any:
-        """Rows to learn from; a denoiser learns from a sample of many."""
+        """Rows to learn from; for a Denoiser, a sample if there are many."""
         source = self.data if self.train is None else self.train
         return source.to_fit() if self.is_plain else _some(source)
 
@@ -215,10 +215,10 @@ class DenoiseRun:
 
     def _check(self) -> None:
         if self.train is not None and self.form.alone:
-            raise click.UsageError(f"--train needs rows, and {self.data.name} is one {self.form.alone}.")
+            raise click.UsageError(f"--train needs rows, but {self.data.name} is one {self.form.alone}.")
         if self.form.alone and (self.kernel, self.components, self.method) != (None, None, None):
             raise click.UsageError(
-                f"--kernel, --components and --preimage need rows, and {self.data.name} is one image or signal."
+                f"--kernel, --components and --preimage need rows, but {self.data.name} is one image or signal."
             )
         if (self.mains is not None or self.baseline) and not (self.form.alone == "signal" and self.rate):
             raise click.UsageError(
@@ -234,7 +234,7 @@ class DenoiseRun:
             )
         if self.train is not None and self.train.shape[1] != self.data.shape[1]:
             raise ValueError(
-                f"{self.data.name} has {self.data.shape[1]} columns, and the clean examples in {self.train.name} have "
+                f"{self.data.name} has {self.data.shape[1]} columns, but the clean examples in {self.train.name} have "
                 f"{self.train.shape[1]}."
             )
 
@@ -245,11 +245,11 @@ class DenoiseRun:
             advice = "name its file, or " if self.train is None and self.form.names else ""
             raise click.UsageError(
                 f"{source.name} holds one {'image' if self.form.shape else 'row'}, and others like it are needed to "
-                f"learn from: {advice}give clean examples by --train."
+                f"learn from: {advice}give clean examples with --train."
             )
 
     def _check_unit(self) -> None:
-        """Refuse a noise level in grey levels or samples: pixels and sound lie between 0 or −1 and 1 here."""
+        """Refuse a noise level in grey levels or samples: here pixels lie in [0, 1], and sound in [−1, 1]."""
         scaled = self.data.scale if self.data.scale > 1 else 2.0**15 if self.form.rate else 0.0
         if scaled and isinstance(self.noise, GaussianNoise) and self.noise.sigma >= 1:
             raise click.UsageError(
@@ -278,25 +278,25 @@ class DenoiseRun:
             n_components(self.components or "auto"),
             kernel=self.kernel or "gaussian",
             approximation=LANDMARKS if source.shape[0] > EXACT else None,
-            preimage=self._way_back(),
+            preimage=self._preimage_method(),
             random_state=seed,
         )
         knows_noise = not isinstance(self.noise, str)  # whose σ is in the units of the file
         if knows_noise and self.scale == "standard":
-            raise click.UsageError("with one kernel PCA --noise needs --scale none: its σ is one for all columns.")
+            raise click.UsageError("with a single kernel PCA, --noise needs --scale none: all columns share its σ.")
         scaled = not knows_noise and self.form.shape is None and is_scaled(self.data, self.scale)
         return Standardised(model) if scaled else model
 
-    def _way_back(self) -> Any:
-        """The method, given the noise law if it can use it."""
+    def _preimage_method(self) -> Any:
+        """The pre-image method, with the noise law if one is given."""
         from preimage.preimages import Learned, Wiener
 
         if isinstance(self.noise, str):
-            by_rows = "auto" if self.train else Wiener(noise="implied")  # the rows that it learns from are noisy, too
+            by_rows = "auto" if self.train else Wiener(noise="implied")  # its training rows are noisy too
             return by_rows if self.method in (None, "auto") else self.method
         method = Learned() if self.method in (None, "auto") else self.method
         if not isinstance(method, Learned):
-            raise click.UsageError("with one kernel PCA only --preimage learned takes the --noise.")
+            raise click.UsageError("with a single kernel PCA, --noise needs --preimage learned.")
         return replace(method, noise=self.noise)
 
 
@@ -309,7 +309,7 @@ def _some(data: Data) -> np.ndarray:
 def _shaped(data: Data, shape: tuple[int, ...]) -> Form:
     if int(np.prod(shape)) != data.shape[1]:
         raise ValueError(
-            f"--shape {','.join(map(str, shape))} asks for {int(np.prod(shape))} columns, and {data.name} has "
+            f"--shape {','.join(map(str, shape))} asks for {int(np.prod(shape))} columns, but {data.name} has "
             f"{data.shape[1]}."
         )
     some = next(data.source()) if callable(data.source) else data.source
@@ -317,7 +317,7 @@ def _shaped(data: Data, shape: tuple[int, ...]) -> Form:
 
 
 def law_in_words(law: Any, of_one: bool) -> str:
-    """The law of the noise for a person; ``of_one`` where white is 1."""
+    """The noise law in words; ``of_one`` if white is 1."""
     if isinstance(law, GaussianNoise):
         return f"{law.sigma:.3g} of 1" if of_one else f"of σ = {law.sigma:.3g}"
     if isinstance(law, PoissonGaussianNoise):
@@ -328,7 +328,7 @@ def law_in_words(law: Any, of_one: bool) -> str:
 
 
 def _in_python_numbers(law: Any) -> Any:
-    """A law of noise whose settings are numbers of Python, as a reader would write them."""
+    """The noise law with Python's floats in place of numpy's, as a reader would write them."""
     if isinstance(law, str):
         return law
     found = {item.name: getattr(law, item.name) for item in fields(law)}

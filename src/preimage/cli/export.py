@@ -12,7 +12,7 @@ from preimage.cli.common import Command, CommandResult, counted, output_option, 
 @click.command("export", cls=Command)
 @click.argument("model")
 @output_option(required=True)
-@click.option("--method", default="transform", show_default=True, help="Such as denoise, score_samples or predict.")
+@click.option("--method", default="transform", show_default=True, help="The method, such as denoise or predict.")
 @click.option(
     "--precision",
     type=click.Choice(["float32", "float64"]),
@@ -22,7 +22,7 @@ from preimage.cli.common import Command, CommandResult, counted, output_option, 
 def command(model: str, output: str, method: str, precision: str | None, force: bool, as_json: bool) -> CommandResult:
     """Write one method of the fitted model in the file MODEL as an ONNX file, which runs without Python.
 
-    It takes any number of rows.
+    The file takes any number of rows.
     """
     from preimage.cli.apply import load_model
     from preimage.export import to_onnx

@@ -23,7 +23,7 @@ from preimage.cli.options import APPROXIMATION, COMPONENTS, KERNEL, METHOD, n_co
 if TYPE_CHECKING:
     from preimage.io import Reading
 
-EXACT = 5000  # rows up to which the automatic choice is exact
+EXACT = 5000  # the most rows for an exact model by default
 LANDMARKS = 1000
 FEWEST_LANDMARKS = 50  # for rows so wide that few fit into memory
 
@@ -36,9 +36,11 @@ FEWEST_LANDMARKS = 50  # for rows so wide that few fit into memory
     type=COMPONENTS,
     default="0.8",
     show_default=True,
-    help="How many to keep, or for which share of the variance; auto keeps the few that exceed chance, to explore.",
+    help="The number to keep, or the share of the variance; auto keeps the few that exceed chance.",
 )
-@click.option("--kernel", type=KERNEL, default="gaussian", show_default=True, help="Such as polynomial:degree=2.")
+@click.option(
+    "--kernel", type=KERNEL, default="gaussian", show_default=True, help="The kernel, such as polynomial:degree=2."
+)
 @click.option(
     "--approximation",
     type=APPROXIMATION,
@@ -46,8 +48,8 @@ FEWEST_LANDMARKS = 50  # for rows so wide that few fit into memory
     show_default=True,
     help=f"auto takes {LANDMARKS} landmarks for more than {EXACT} rows.",
 )
-@click.option("--preimage", type=METHOD, default="auto", show_default=True, help="Such as learned.")
-@scale_option("for tables, and not for arrays and images")
+@click.option("--preimage", type=METHOD, default="auto", show_default=True, help="The method, such as learned.")
+@scale_option("for tables, but not for arrays and images")
 @table_options
 @scheduler_option
 @seed_option
@@ -91,16 +93,16 @@ def command(
 
 
 def is_scaled(data: Any, scale: str) -> bool:
-    """Whether the columns have units of their own, as those of tables have, and are standardised."""
+    """Whether to standardise the columns, as auto does for tables."""
     from preimage.io import Data
 
     if scale == "standard" and not isinstance(data, Data):
-        raise click.UsageError(f"--scale standard needs a file of rows, and {data.name} is a store of arrays.")
+        raise click.UsageError(f"--scale standard needs a file of rows, but {data.name} is a store of arrays.")
     return scale == "standard" or (scale == "auto" and isinstance(data, Data) and data.form.table is not None)
 
 
 def _automatic(data: Any) -> int | None:
-    """Landmarks for many rows, and as many as fit into memory for rows too wide to be held at once."""
+    """The number of landmarks for many rows, at most as many as fit into memory if they are wide; else None."""
     from preimage.io.base import LARGE
 
     if getattr(data, "is_large", False):
@@ -109,7 +111,7 @@ def _automatic(data: Any) -> int | None:
 
 
 def _keep_names(model: Any, columns: tuple[str, ...] | None) -> None:
-    """Names of columns as scikit-learn keeps them, so that rows with other columns can be refused."""
+    """Store the names of columns as scikit-learn does, so that rows with other columns can be refused."""
     import numpy as np
 
     if columns is not None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from preimage.cli.apply import Answer
     from preimage.io import Data, Reading
 
-LEARNED_FROM = 20_000  # rows of a large file
+LEARNED_FROM = 20_000  # rows of a large file that an Imputer learns from
 
 
 @click.command("impute", cls=common.Command)
@@ -40,9 +40,9 @@ def command(
 ) -> CommandResult:
     """Fill in the missing values of INPUT; all other cells stay as they are.
 
-    Without a MODEL, an Imputer learns from the rows of INPUT, which may have gaps everywhere, also in columns of text
-    with few levels. One column alone is filled along its rows. With a MODEL that `fit` wrote, that model fills the
-    gaps in columns of numbers.
+    Without a MODEL, an Imputer learns from the rows of INPUT, which may have gaps anywhere, also in text columns with
+    few levels. A single column is filled along its rows. With a MODEL written by `fit`, that model fills the gaps in
+    columns of numbers.
     """
     from preimage.cli.apply import opened_for, write_answers
     from preimage.io import read
@@ -64,7 +64,7 @@ def command(
 
 @dataclass(frozen=True, eq=False)
 class _Filling:
-    """Rows with gaps, what fills them in the columns that are known, and what to say of it."""
+    """Rows with gaps, a function that fills them in the columns with entries, and the results to report."""
 
     data: Data
     answer: Answer
@@ -74,7 +74,7 @@ class _Filling:
 
 
 def _from_other_columns(data: Data, seed: int) -> _Filling:
-    """By an imputer that learns from the rows; a column without any entry stays empty."""
+    """Filling by an Imputer that learns from the rows; a column without any entry stays empty."""
     import numpy as np
 
     from preimage import Imputer
@@ -103,12 +103,12 @@ def _from_other_columns(data: Data, seed: int) -> _Filling:
 
 
 def _is_single(data: Data) -> bool:
-    """Whether there is one column alone, of numbers."""
+    """Whether there is a single column, of numbers."""
     return data.shape[1] == 1 and not (data.form.table and data.form.table.categories)
 
 
 def _along_rows(data: Data) -> _Filling:
-    """One column, of which no other tells anything, filled along its rows."""
+    """Filling of a single column along its rows."""
     import numpy as np
 
     from preimage.imputation.along_rows import filled_column
@@ -116,7 +116,7 @@ def _along_rows(data: Data) -> _Filling:
     column = data.whole(gaps=True)
     known, gaps = _known(data, column), int(np.isnan(column).sum())
     found = filled_column(column[:, 0])
-    how = "on lines between their neighbours" if found.is_series else "by the mean, as the rows are no series"
+    how = "on lines between their neighbours" if found.is_series else "by the mean, as the rows are not a series"
     facts = {"method": how, "gaps": gaps, "categories": [], "weights": {}, "errors": {_names(data)[0]: found.error}}
     filled = replace(data, source=found.values[:, None], scale=1.0)
     return _Filling(filled, lambda rows: rows, known, facts, f" {how}" if gaps else "")
@@ -132,7 +132,7 @@ def _known(data: Data, rows: np.ndarray) -> np.ndarray:
 
     known = ~np.isnan(rows).all(axis=0)
     if not known.any():
-        raise DataFileError(f"{data.name} has no entry in any column, and so nothing to fill the gaps from.")
+        raise DataFileError(f"{data.name} has no entry in any column, so there is nothing to fill the gaps from.")
     if not known.all():
         empty = [name for name, there in zip(_names(data), known, strict=True) if not there]
         note(f"{data.name}: no entry to learn from in {in_words(empty)}, left as it is.")
@@ -153,7 +153,7 @@ def _names(data: Data) -> tuple[str, ...]:
 
 
 def _some_rows(data: Data) -> np.ndarray:
-    """All rows with their gaps, or evenly spaced ones of many."""
+    """All rows with their gaps, or evenly spaced ones if they are many."""
     import numpy as np
 
     step, done, kept = max(1, -(-data.shape[0] // LEARNED_FROM)), 0, []

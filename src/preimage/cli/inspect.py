@@ -36,5 +36,5 @@ def command(model: str, as_json: bool) -> CommandResult:
 
 
 def _valued(part: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:
-    """The words of a part, or values where JSON has them."""
+    """The entries of a part: values if JSON can hold them, else words."""
     return {name: values.get(name, words) for name, words in part.items()}

@@ -18,7 +18,9 @@ LIMITS = ("cross", "kde", "split", "training")
 @click.command("monitor", cls=Command)
 @click.argument("normal")
 @click.argument("new", required=False)
-@click.option("-o", "--output", metavar="OUTPUT", help="List the alarms here, as CSV, and not on standard output.")
+@click.option(
+    "-o", "--output", metavar="OUTPUT", help="List the alarms in this CSV file instead of on standard output."
+)
 @click.option("--save", metavar="MODEL", help="Save the fitted monitor to this model file, .npz.")
 @click.option("--report", metavar="PAGE", help="Write an HTML page with charts, alarms and sensors.")
 @click.option("--alpha", type=float, default=0.01, show_default=True, help="Rate of false alarms.")
@@ -31,12 +33,12 @@ LIMITS = ("cross", "kde", "split", "training")
     type=click.Choice(LIMITS),
     default="cross",
     show_default=True,
-    help="How the limits are set: on rows held out (cross, split, kde), or on the training rows.",
+    help="Which rows set the limits: held-out rows (cross, split, kde), or the training rows.",
 )
 @click.option(
     "--lags", type=click.IntRange(0), default=0, show_default=True, help="Earlier rows to put beside each row."
 )
-@click.option("--memory", type=MEMORY, help="For small, lasting faults.")
+@click.option("--memory", type=MEMORY, help="Memory, for small, lasting faults.")
 @table_options
 @safe_csv_option
 @seed_option
@@ -76,9 +78,9 @@ def command(
 
 def _check(new: str | None, output: str | None, save: str | None, report: str | None, as_json: bool) -> None:
     if new is None and save is None:
-        raise click.UsageError("name the rows to monitor, NEW, or a model file to write, --save.")
+        raise click.UsageError("give the rows to monitor, NEW, or a model file to write, --save.")
     if new == "-" and report:
-        raise click.UsageError("a page needs a complete run: name a file in place of -.")
+        raise click.UsageError("--report needs a complete run: name a file instead of -.")
     if new not in (None, "-") and output is None and as_json:
         raise click.UsageError("--json and the alarms would both go to standard output: name a file with -o.")
 

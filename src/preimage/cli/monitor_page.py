@@ -20,7 +20,7 @@ MOST = 30  # episodes in the table
 SHOWN = 3  # episodes with a picture of their sensors
 STATISTICS = ("T2", "SPE", "both")
 
-Episode = list[Alarm]  # alarms in consecutive rows, all raised by a statistic or all of one other kind
+Episode = list[Alarm]  # alarms in consecutive rows, all by statistics or all of one other kind
 
 
 def page(
@@ -46,7 +46,7 @@ def page(
 
 
 def episodes(alarms: list[Alarm]) -> list[Episode]:
-    """Alarms in consecutive rows together, but a missing reading or a changed constant apart from the others."""
+    """Alarms grouped by consecutive rows; missing readings and changed constants form separate groups."""
     starts = [0] + [number for number, pair in enumerate(pairwise(alarms), 1) if not _together(*pair)]
     return [alarms[start:stop] for start, stop in pairwise([*starts, len(alarms)]) if stop > start]
 
@@ -61,7 +61,7 @@ def _together(first: Alarm, second: Alarm) -> bool:
 
 def _chart(monitor: Monitor, rows: np.ndarray, complete: np.ndarray, labels: list[str] | None) -> Picture | Text:
     if not complete.any():
-        return Text("Every row has a gap, so that no statistic can be computed.")
+        return Text("Every row has a gap, so no statistic can be computed.")
     axes = plot.chart(
         monitor, rows[complete], page_axes(2, 1, (WIDTH, 4.4)).ravel(), time=_times(labels, len(rows))[complete]
     )
@@ -70,7 +70,7 @@ def _chart(monitor: Monitor, rows: np.ndarray, complete: np.ndarray, labels: lis
 
 
 def _times(labels: list[str] | None, n_rows: int) -> np.ndarray:
-    """The times of the rows, or their numbers where they have none that can be read."""
+    """The times of the rows, or their numbers if no times can be read."""
     try:
         times = [datetime.fromisoformat(label).replace(tzinfo=None) for label in labels or ()]
     except ValueError:
@@ -95,7 +95,7 @@ def _span(episode: Episode, labels: list[str] | None) -> list[str]:
 
 
 def _unbroken(label: str) -> str:
-    """The label with spaces and hyphens at which no line is broken."""
+    """The label with non-breaking spaces and hyphens."""
     return label.replace(" ", "\u00a0").replace("-", "\u2011")
 
 
@@ -138,7 +138,7 @@ def _limits(monitor: Monitor, facts: dict[str, Any]) -> list[Any]:
         "memory": "none" if monitor.memory is None else str(monitor.memory),
     }
     unseen = (
-        "training rows, so that false alarms are more frequent than stated"
+        "training rows, so false alarms are more frequent than stated"
         if monitor.limits == "training"
         else "normal rows that the model has not seen"
     )

@@ -45,7 +45,7 @@ class Trained:
         return Layout(*getattr(self.monitor, "layout_", (names, tuple(range(len(names))))))
 
     def facts(self) -> dict[str, Any]:
-        """For a program."""
+        """Settings and limits, for a program."""
         model, limits = self.monitor.model_, self.monitor.limits_
         return {
             "normal": self.name,
@@ -60,7 +60,7 @@ class Trained:
         }
 
     def words(self) -> str:
-        """For a person."""
+        """Settings in words."""
         model = self.monitor.model_
         return (
             f"{model.kernel_!r}, {counted(model.n_components_, 'component')}, false-alarm rate {self.monitor.alpha:g}"
@@ -70,13 +70,13 @@ class Trained:
 def trained(
     normal: str, save: str | None, make: Callable[[], Monitor], reading: Reading, *, settings: list[str], force: bool
 ) -> Trained:
-    """The monitor of a model file, or one fitted to the rows of a table, and saved if asked for.
+    """The monitor in a model file, or one fitted to the rows of a table, and saved if asked for.
 
-    ``settings`` of a fit are refused with a model file.
+    A model file refuses ``settings`` of a fit.
     """
     if _is_model(normal):
         if settings:
-            raise ValueError(f"{normal} is already fitted, and {', '.join(settings)} would have no effect: omit them.")
+            raise ValueError(f"{normal} is already fitted, so {', '.join(settings)} would have no effect: omit them.")
         return Trained(normal, _as_monitor(load_model(normal, "p_values")), from_file=True)
     data, monitor = io.read(normal, reading), make()
     with written(save, overwrite=force) if save else nullcontext() as unfinished:
@@ -115,7 +115,7 @@ def watch_file(
 
 
 def watch_lines(model: Trained, reading: Reading, output: str | None, *, force: bool, as_json: bool) -> None:
-    """List the alarms of standard input line by line; what is listed stays listed, whatever ends the run."""
+    """List the alarms of standard input line by line; the list stays, however the run ends."""
     monitor, layout = model.monitor, model.layout
     run = monitor.stream()
     lines = lines_as_they_arrive(sys.stdin, layout, delimiter=reading.delimiter, missing=reading.missing)
@@ -143,7 +143,7 @@ def _fit(monitor: Monitor, data: Data) -> None:
 
 
 def _complete_rows(data: Data) -> np.ndarray:
-    """The rows without gaps, as long as they are most of them."""
+    """The rows without gaps; refuses a table in which most rows have gaps."""
     rows = data.whole(gaps=True)
     missing = np.isnan(rows)
     complete = ~missing.any(axis=1)
@@ -152,7 +152,7 @@ def _complete_rows(data: Data) -> np.ndarray:
         name = data.form.columns[worst] if data.form.columns else str(worst + 1)
         raise DataFileError(
             f"{data.name}: {len(rows) - complete.sum()} of {len(rows)} rows have gaps, most in column {name!r}: leave "
-            f"such columns out by --keep, or fill the gaps by `preimage impute`."
+            f"such columns out with --keep, or fill the gaps with `preimage impute`."
         )
     if not complete.all():
         note(f"{data.name}: {counted(int((~complete).sum()), 'row')} of {len(rows)} with gaps left out.")
@@ -160,7 +160,7 @@ def _complete_rows(data: Data) -> np.ndarray:
 
 
 def _carried(data: Data) -> list[tuple[str, ...]]:
-    """The cells of every row that are no readings."""
+    """The cells of every row that are not readings."""
     if not data.form.carried or data.form.table is None:
         return [()] * data.shape[0]
     return list(data.form.table.carried_rows())

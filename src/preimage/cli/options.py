@@ -1,4 +1,4 @@
-"""Kernels, numbers of components, pre-image methods and noise laws as they are typed on the command line."""
+"""Types of options: kernels, numbers of components, pre-image methods, noise laws and others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAWS = {
 
 
 class _Typed(click.ParamType):
-    """A type by a function whose ValueError or TypeError, with a sentence, becomes wrong usage."""
+    """A type from a function whose ValueError or TypeError becomes a usage error."""
 
     def __init__(self, name: str, read: Callable[[str], Any]):
         self.name, self._read = name, read
@@ -63,7 +63,7 @@ def _approximation(text: str) -> Any:
         return None if text == "none" else "auto"
     kind, _, number = text.rpartition(":")
     if kind not in ("", "nystrom", "fourier") or not number.isdigit() or not int(number):
-        raise ValueError(f"{text!r} is no approximation; write auto, none, a number of landmarks, or fourier:1000.")
+        raise ValueError(f"{text!r} is not an approximation; write auto, none, a number of landmarks, or fourier:1000.")
     if kind != "fourier":
         return int(number)
     from preimage.features import RandomFourier
@@ -88,14 +88,14 @@ def _memory(text: str) -> Any:
     kind, _, number = text.partition(":")
     known: dict[str, Any] = {"ewma": EWMA, "cusum": CUSUM}
     if kind not in known:
-        raise ValueError(f"{text!r} is no memory; write ewma or cusum, or with a number, such as ewma:0.2.")
+        raise ValueError(f"{text!r} is not a memory; write ewma or cusum, or with a number, such as ewma:0.2.")
     return known[kind](_number(number)) if number else known[kind]()
 
 
 def _shape(text: str) -> Any:
     sizes = text.replace("x", ",").replace("×", ",").split(",")
     if not 1 <= len(sizes) <= 3 or not all(size.strip().isdigit() and int(size) for size in sizes):
-        raise ValueError(f"{text!r} is no shape; write height,width or height,width,channels, such as 28,28.")
+        raise ValueError(f"{text!r} is not a shape; write height,width or height,width,channels, such as 28,28.")
     return tuple(int(size) for size in sizes)
 
 
@@ -103,7 +103,7 @@ def _names(text: str) -> Any:
     try:
         names = tuple(name.strip() for name in next(csv.reader([text])))
     except csv.Error as error:
-        raise ValueError(f"{text!r} is no list of names: put a name with a line end into quotes.") from error
+        raise ValueError(f"{text!r} is not a list of names: put a name with a line end into quotes.") from error
     if not names:
         raise ValueError(f"{text!r} holds no name.")
     return names
@@ -112,7 +112,7 @@ def _names(text: str) -> Any:
 def _delimiter(text: str) -> Any:
     found = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}.get(text, text)
     if len(found) != 1:
-        raise ValueError(f"{text!r} is no delimiter; write one character, tab or space.")
+        raise ValueError(f"{text!r} is not a delimiter; write one character, tab or space.")
     return found
 
 
@@ -120,7 +120,7 @@ def _encoding(text: str) -> Any:
     try:
         return codecs.lookup(text).name
     except LookupError as error:
-        raise ValueError(f"{text!r} is no encoding; write utf-8, cp1252, latin-1 or the like.") from error
+        raise ValueError(f"{text!r} is not an encoding; write utf-8, cp1252, latin-1 or the like.") from error
 
 
 NAMES = _Typed("name,…", _names)
@@ -136,7 +136,7 @@ SHAPE = _Typed("H,W[,C]", _shape)
 
 
 def n_components(typed: Any) -> Any:
-    """The library's number of components for what was typed, where None is all of them."""
+    """``n_components`` for what was typed: None for all."""
     return None if typed == "all" else typed
 
 
@@ -145,7 +145,7 @@ def _split(text: str) -> tuple[str, dict[str, str]]:
     pairs = [item.partition("=") for item in rest.split(",") if item]
     for key, equals, _ in pairs:
         if not equals:
-            raise ValueError(f"{key!r} in {text!r} is no setting; write it as setting=value.")
+            raise ValueError(f"{key!r} in {text!r} is not a setting; write it as setting=value.")
     return name.strip(), {key.strip(): value.strip() for key, _, value in pairs}
 
 
@@ -169,7 +169,7 @@ def _number(text: str) -> float:
     try:
         number = float(text)
     except ValueError as error:
-        raise ValueError(f"{text!r} is no number.") from error
+        raise ValueError(f"{text!r} is not a number.") from error
     if not math.isfinite(number):
         raise ValueError(f"{text!r} is not finite.")
     return number

@@ -22,7 +22,7 @@ def constructed(model: Any) -> str:
 
 
 def denoising(run: DenoiseRun, reading: Reading, input: str, train: str | None) -> str:
-    """The lines that clean a file as ``preimage denoise`` did."""
+    """The lines that denoise a file as ``preimage denoise`` did."""
     rows = [f"data = {_read(input, reading)}"]
     if train is not None:
         rows.append(f"examples = {_read(train, reading, expected='data.form.columns')}")
@@ -61,7 +61,7 @@ def _verbs(run: DenoiseRun) -> list[str]:
     from preimage.cli.denoise_run import SAMPLE
 
     if run.form.alone == "image":
-        return ["cleaned = model.denoise_image(data.whole().reshape(data.form.shape))"]
+        return ["denoised = model.denoise_image(data.whole().reshape(data.form.shape))"]
     if run.form.alone == "signal":
         return _along_time(run)
     examples, verb = "data" if run.train is None else "examples", "denoise" if run.is_plain else "transform"
@@ -69,26 +69,26 @@ def _verbs(run: DenoiseRun) -> list[str]:
         some = "" if run.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
         source = run.data if run.train is None else run.train
         fitted = f"model.fit({examples}.to_fit(){some if source.is_large else ''})"
-        return [fitted, f"cleaned = np.concatenate([model.{verb}(block) for block in data.blocks()])"]
+        return [fitted, f"denoised = np.concatenate([model.{verb}(block) for block in data.blocks()])"]
     if run.train is None and not run.is_plain:
-        return ["cleaned = model.fit_transform(data.whole())"]
-    return [f"cleaned = model.fit({examples}.whole()).{verb}(data.whole())"]
+        return ["denoised = model.fit_transform(data.whole())"]
+    return [f"denoised = model.fit({examples}.whole()).{verb}(data.whole())"]
 
 
 def _along_time(run: DenoiseRun) -> list[str]:
-    """A signal cleaned, without hum and baseline where these were removed first."""
+    """The lines that denoise a signal, first without hum and baseline if these were removed."""
     if run.mains is None and not run.baseline:
-        return ["cleaned = model.denoise_signal(data.whole())"]
+        return ["denoised = model.denoise_signal(data.whole())"]
     lines = ["from preimage.denoising import without_baseline, without_mains", "signal = data.whole()"]
     if run.mains is not None:
         lines.append(f"signal = without_mains(signal, {run.rate:g}, {run.mains:g})")
     if run.baseline:
         lines.append(f"signal = without_baseline(signal, {run.rate:g})")
-    return [*lines, "cleaned = model.denoise_signal(signal)"]
+    return [*lines, "denoised = model.denoise_signal(signal)"]
 
 
 def _read(path: str, reading: Reading, *, expected: str | None = None) -> str:
-    """The expression that reads a file, with the columns that the expression ``expected`` names."""
+    """The expression that reads a file; ``expected`` is an expression for the columns to read."""
     given = [
         f"{item.name}={value!r}" for item in fields(reading) if (value := getattr(reading, item.name)) != item.default
     ]
@@ -97,7 +97,7 @@ def _read(path: str, reading: Reading, *, expected: str | None = None) -> str:
 
 
 def _imports(classes: set[type]) -> list[str]:
-    """The lines that import classes, each from the room that shows it, and :mod:`preimage.io`."""
+    """The lines that import classes, each from its public module, and :mod:`preimage.io`."""
     rooms: dict[str, list[str]] = {}
     for found in classes:
         first, *rest = found.__module__.split(".")

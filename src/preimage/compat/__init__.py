@@ -1,7 +1,7 @@
-"""scikit-learn's own ``KernelPCA`` on our engine: change the import, and nothing else.
+"""scikit-learn's ``KernelPCA`` on this library's engine: change only the import.
 
 Same signature, attributes, errors and numbers as :class:`sklearn.decomposition.KernelPCA`. The kernel matrix is
-computed in tiles on all cores and decomposed in place, ``transform`` and ``inverse_transform`` go by tiles too, and
+computed in tiles on all cores and decomposed in place, ``transform`` and ``inverse_transform`` also work in tiles, and
 ``fit_transform`` fits the inverse map once.
 """
 

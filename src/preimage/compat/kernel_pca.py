@@ -45,13 +45,13 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     kernel_params : dict, default=None
         Keyword arguments of a callable kernel.
     alpha : float, default=1.0
-        Ridge of the regression that is the inverse map.
+        Ridge of the regression that learns the inverse map.
     fit_inverse_transform : bool, default=False
-        Whether to learn the inverse map (not for precomputed kernels nor sparse data).
+        Whether to learn the inverse map (not for precomputed kernels or sparse data).
     eigen_solver : {'auto', 'dense', 'arpack', 'randomized'}, default='auto'
         'dense' is :class:`preimage.eigen.Dense`, 'arpack' is :class:`preimage.eigen.Lanczos`, and 'randomized' is
         :class:`Randomized`, which chooses eigenvalues by their size, as scikit-learn's does. 'auto' is 'arpack' for
-        fewer than 10 components of more than 200 rows, else, or where ARPACK fails, 'dense'.
+        fewer than 10 components of more than 200 rows, and 'dense' otherwise or if ARPACK fails.
     tol, max_iter : float, default=0, and int, default=None
         Tolerance and largest number of restarts of 'arpack'; 0 and None leave them to ARPACK.
     iterated_power : int or 'auto', default='auto'
@@ -59,11 +59,11 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     remove_zero_eig : bool, default=False
         Whether components with zero eigenvalues are dropped. They always are when ``n_components`` is None.
     random_state : int, RandomState or None, default=None
-        Start of 'arpack' and 'randomized'; None is always the same start.
+        Start of 'arpack' and 'randomized'; None always gives the same start.
     copy_X : bool, default=True
         Whether X is copied before it is kept as ``X_fit_``. A precomputed kernel matrix is centred there.
     n_jobs : int, default=None
-        Has no effect: a callable on two rows runs in one thread at a time, and other kernels on all cores.
+        Has no effect: a callable on two rows runs in one thread, other kernels on all cores.
 
     Attributes
     ----------
@@ -78,11 +78,11 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
         The training rows.
     gamma_ : float
-        The γ that was taken.
+        The γ in use.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where X has names that are all strings.
+        Their names, if X has names that are all strings.
 
     See Also
     --------
@@ -155,7 +155,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: RowsLike, y=None):
-        """Find the components of the rows of X, or of the kernel matrix X where it is precomputed."""
+        """Find the components of the rows of X; with a precomputed kernel, X is the kernel matrix."""
         if self.fit_inverse_transform and self._precomputed:
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
         X = validate_data(self, X, accept_sparse=self._accepted, copy=self.copy_X)
@@ -178,7 +178,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         X = validate_data(self, X, accept_sparse=self._accepted, reset=False)
         roots = np.sqrt(self.eigenvalues_)
         axes = np.divide(self.eigenvectors_, roots, out=np.zeros_like(self.eigenvectors_), where=roots > 0)
-        axes -= axes.mean(axis=0)  # this centres the rows of the kernel matrix; its columns are centred by the offsets
+        axes -= axes.mean(axis=0)  # centres the rows of the kernel matrix; the offsets centre its columns
         offsets = self._column_means @ axes
         if self._precomputed:
             return tiles.floating(X) @ axes - offsets
@@ -232,7 +232,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             if not stored and choose_storage("auto", X.shape[0], X.dtype, square=True) == "recompute":
                 operator, statistics = gram_operator(kernel, X, center=True, storage="recompute")
                 return operator, statistics.row_means
-            with np.errstate(over="ignore", invalid="ignore"):  # the result is checked
+            with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
                 matrix = tiles.gram(kernel, X)
         assert_all_finite(matrix, input_name="K, the kernel matrix,")
         return Stored(matrix), center_any(matrix)
@@ -266,7 +266,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return named(self.kernel, float(self.gamma_), float(self.coef0), float(self.degree))
 
     def _multiply(self, X: RowsLike, points, weights: np.ndarray) -> np.ndarray:
-        """K(X, points) @ weights by tiles."""
+        """K(X, points) @ weights in tiles."""
         kernel = self._kernel()
         return tiles.multiply(kernel, _rows(kernel, X), _rows(kernel, points), weights)
 
@@ -295,5 +295,5 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
 
 def _rows(kernel: Kernel, X: RowsLike):
-    """Rows as the kernel takes them: a function of two rows sees whole numbers as they are."""
+    """Rows as the kernel takes them: floats, but a function of two rows gets whole numbers as they are."""
     return X if isinstance(kernel, Pairwise) and X.dtype.kind in "iub" else tiles.floating(X)

@@ -11,7 +11,7 @@ from preimage.kernels.pairwise import Pairwise
 
 
 def named(name: str, gamma: float, coef0: float, degree: float) -> Kernel:
-    """The kernel of a name; constant at γ = 0 or degree 0, which scikit-learn accepts and our kernels refuse."""
+    """The kernel with this name; constant at γ = 0 or degree 0, which scikit-learn accepts and our kernels refuse."""
     if name in ("linear", "cosine"):
         return Linear() if name == "linear" else Cosine()
     if gamma == 0 or (name == "poly" and degree == 0):

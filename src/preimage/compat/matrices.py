@@ -9,9 +9,9 @@ from preimage.gram import tiles
 
 
 def center_any(matrix: np.ndarray) -> np.ndarray:
-    """Centre a kernel matrix, symmetric or not, in place; its column means."""
+    """Centre a kernel matrix, symmetric or not, in place; return its column means."""
     mean = matrix.mean(dtype=float)
-    matrix -= mean  # this first, so that nothing is left of a matrix whose entries are all equal
+    matrix -= mean  # first, so that a constant matrix becomes exactly 0
     columns, rows = (matrix.mean(axis=axis, dtype=float) for axis in (0, 1))  # they differ if it is not symmetric
     matrix -= columns
     matrix -= (rows - columns.mean())[:, None]

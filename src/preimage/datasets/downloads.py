@@ -28,7 +28,7 @@ def download(folder: str, file: str) -> Path:
     except ImportError as error:
         raise ImportError('downloads need pooch: pip install "preimage[data]"') from error
     pooch.get_logger().setLevel("WARNING")
-    # No digest of the file: `DataSource` checks that of the arrays, however they were packed.
+    # No digest of the file: `DataSource` checks that of the arrays.
     return Path(pooch.retrieve(folder + file, known_hash=None, fname=file, path=pooch.os_cache("preimage")))
 
 
@@ -66,7 +66,7 @@ def usps() -> dict[str, Array]:
     """The USPS digits of OpenML, which states no licence, scaled to [0, 1]."""
     X, y = _openml(data_id=41082)
     X = ((X - X.min()) / (X.max() - X.min())).astype(np.float32)
-    y = y - y.min()  # there the digits 0 to 9 are labelled 1 to 10
+    y = y - y.min()  # OpenML labels the digits 0 to 9 as 1 to 10
     if not np.array_equal(np.bincount(y[:7291], minlength=10), USPS_TRAIN_COUNTS):
         raise ValueError("its rows are not in the official order, training digits first")
     return {"X_train": X[:7291], "y_train": y[:7291], "X_test": X[7291:], "y_test": y[7291:]}

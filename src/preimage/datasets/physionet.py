@@ -11,16 +11,15 @@ SKIP, NUM, SUB, CHANNEL, AUX = 59, 60, 61, 62, 63
 ZERO, GAIN = 1024, 200  # of the MIT-BIH arrhythmia database: the level of 0 mV, and steps per mV
 
 
-def read_signals(content: bytes, n_signals: int = 2) -> Array:
-    """Signals in mV, one per column: two samples of 12 bits in three bytes, the signals in turn."""
+def read_signals(content: bytes) -> Array:
+    """Two signals in mV, one per column, from pairs of 12-bit samples in three bytes."""
     first, shared, second = np.frombuffer(content[: len(content) // 3 * 3], dtype=np.uint8).reshape(-1, 3).T.astype(int)
     pairs = np.column_stack([first + ((shared & 15) << 8), second + ((shared >> 4) << 8)])
-    signed = np.where(pairs > 2047, pairs - 4096, pairs).ravel()
-    return (signed[: len(signed) // n_signals * n_signals].reshape(-1, n_signals) - ZERO) / GAIN
+    return (np.where(pairs > 2047, pairs - 4096, pairs) - ZERO) / GAIN
 
 
 def read_annotations(content: bytes) -> dict[int, Array]:
-    """The samples of each code: words of six bits of code and ten bits of time since the one before."""
+    """The samples of each code, from words of six bits of code and ten bits of time since the last."""
     words = np.frombuffer(content[: len(content) // 2 * 2], dtype="<u2").tolist()
     found: dict[int, list[int]] = {}
     sample = place = 0
@@ -39,6 +38,6 @@ def read_annotations(content: bytes) -> dict[int, Array]:
 
 
 def windows(signal: Array, samples: Array, *, before: int, after: int) -> Array:
-    """Windows around samples, one per row, without those that reach over an end."""
+    """Windows around samples, one per row, without those that extend beyond an end."""
     whole = samples[(samples >= before) & (samples + after <= len(signal))]
     return signal[whole[:, None] + np.arange(-before, after)]

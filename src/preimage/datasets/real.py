@@ -45,7 +45,7 @@ class Beats(NamedTuple):
 
     See Also
     --------
-    load_ecg, load_mitbih : What returns it.
+    load_ecg, load_mitbih : Return it.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Beats(NamedTuple):
     peak: int
     """The sample at or near which the R peak lies."""
     rate: float | None
-    """Samples a second; None where beats were stretched to a common length."""
+    """Samples per second; None if beats were stretched to a common length."""
 
 
 class Runs(NamedTuple):
@@ -69,7 +69,7 @@ class Runs(NamedTuple):
 
     See Also
     --------
-    load_tennessee_eastman : What returns it.
+    load_tennessee_eastman : Returns it.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Runs(NamedTuple):
     faulty: dict[int, Array]
     """Rows of a run with each fault, by its number."""
     onset: int
-    """The first row of a faulty run at which the fault is in; 0 where it is from the beginning."""
+    """The first row of a faulty run that has the fault; 0 if the fault is there from the beginning."""
     columns: tuple[str, ...]
     """Names of the measured (XMEAS) and manipulated (XMV) variables."""
 
@@ -198,8 +198,8 @@ def load_mitbih() -> Beats:
 def load_tennessee_eastman() -> Split[Runs]:
     """The Tennessee Eastman process: a simulated chemical plant, 52 variables every three minutes, 21 faults.
 
-    The training runs have 500 normal rows, and 480 with each fault from the beginning; the test runs have 960 rows, and
-    the fault enters at row 160. Faults 3, 9 and 15 are known to be hardly visible.
+    The training runs have 500 normal rows, and 480 with each fault from the beginning. The test runs have 960 rows; the
+    fault starts at row 160. Faults 3, 9 and 15 are known to be hardly visible.
 
     See Also
     --------
@@ -262,7 +262,7 @@ _USPS = DataSource(
     file="usps.npz",
     shapes={"X_train": (7291, 256), "y_train": (7291,), "X_test": (2007, 256), "y_test": (2007,)},
     ranges={"X_train": (0, 1), "y_train": (0, 9), "X_test": (0, 1), "y_test": (0, 9)},
-    advice="With a network, preimage.datasets.load_usps() takes them from OpenML (data_id=41082).",
+    advice="With a network, preimage.datasets.load_usps() downloads them from OpenML (data_id=41082).",
     fetch=downloads.usps,
 )
 _MNIST = DataSource(
@@ -270,7 +270,7 @@ _MNIST = DataSource(
     file="mnist.npz",
     shapes={"X_train": (60000, 784), "y_train": (60000,), "X_test": (10000, 784), "y_test": (10000,)},
     ranges={"X_train": (0, 255), "y_train": (0, 9), "X_test": (0, 255), "y_test": (0, 9)},
-    advice="With a network, preimage.datasets.load_mnist() takes them from OpenML ('mnist_784', version=1).",
+    advice="With a network, preimage.datasets.load_mnist() downloads them from OpenML ('mnist_784', version=1).",
     fetch=downloads.mnist,
 )
 _ECG = DataSource(

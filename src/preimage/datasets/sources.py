@@ -1,4 +1,4 @@
-"""Where data files are looked for, and what they must hold."""
+"""Where to find data files, and what they must hold."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class DataSource:
                 return self.check(_read(folder / self.file, self.shapes), str(folder / self.file))
         try:
             arrays = self.fetch()
-        except Exception as error:  # what a failed download raises depends on the network, the server and the parser
+        except Exception as error:  # network, server and parser each raise their own errors
             raise DatasetNotFound(self.missing(f", and the download failed ({error})")) from error
         arrays = self.check(arrays, f"the download of {self.title}")
         if self.digest and digest(arrays) != self.digest:
-            raise DatasetNotFound(self.missing(", and the download is not what it was when this version was made"))
+            raise DatasetNotFound(self.missing(", and the download has changed since this version was made"))
         return arrays
 
     def check(self, arrays: dict[str, Array], origin: str) -> dict[str, Array]:
@@ -71,12 +71,12 @@ class DataSource:
         return {name: arrays[name] for name in self.shapes}
 
     def contents(self) -> str:
-        """Describe the file in a sentence."""
+        """What the file must hold, in a sentence."""
         arrays = ", ".join(f"{name} {shape}" for name, shape in self.shapes.items())
         return f"{self.file} must hold the arrays {arrays}."
 
     def missing(self, download: str = "") -> str:
-        """Tell where the file was looked for, and how to get it."""
+        """Where the file was looked for, and how to get it, in a sentence."""
         folders = " or ".join(str(folder) for folder in _folders()) or "any data folder"
         return (
             f"{self.title} were not found: there is no {self.file} in {folders}{download}. {self.advice} "
@@ -93,7 +93,7 @@ def digest(arrays: dict[str, Array]) -> str:
 
 
 def is_present(file: str) -> bool:
-    """Whether a data file lies in one of the folders that loaders search, so that nothing need be downloaded."""
+    """Whether one of the folders that loaders search has the file, so that no download is needed."""
     return any((folder / file).is_file() for folder in _folders())
 
 
@@ -101,7 +101,7 @@ def _folders() -> Iterator[Path]:
     """Folders that may hold data files, in the order of search."""
     if own := os.environ.get("PREIMAGE_DATA"):
         yield Path(own).expanduser()
-    # As sklearn.datasets.get_data_home() has it, which would also import scikit-learn and make the folder.
+    # As sklearn.datasets.get_data_home(), which would also import scikit-learn and make the folder.
     with suppress(RuntimeError):  # there is no home
         yield Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")).expanduser()
 

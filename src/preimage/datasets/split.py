@@ -10,7 +10,7 @@ class Split(NamedTuple, Generic[T]):
 
     See Also
     --------
-    eleven_gaussians, load_mnist, load_usps : Some of what returns it.
+    eleven_gaussians, load_mnist, load_usps : Return it, among others.
 
     Examples
     --------

@@ -17,7 +17,7 @@ class Curve(NamedTuple):
 
     See Also
     --------
-    half_circle, parabola, s_curve, square : What returns it.
+    half_circle, parabola, s_curve, square : Return it.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Curve(NamedTuple):
     clean: Array
     """The points of the curve that the noise was added to."""
     position: Array
-    """Where each clean point lies along the curve; colours pictures."""
+    """Where each clean point lies along the curve; for colours in pictures."""
 
 
 class Clusters(NamedTuple):
@@ -41,7 +41,7 @@ class Clusters(NamedTuple):
 
     See Also
     --------
-    three_clusters, eleven_gaussians : What returns it.
+    three_clusters, eleven_gaussians : Return it.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def parabola(n_samples: int = 100, *, noise: float = 0.2, random_state: RandomSt
 def three_clusters(n_per_cluster: int = 30, *, noise: float = 0.1, random_state: RandomState = None) -> Clusters:
     """Three Gaussian clusters of standard deviation `noise` in the region [−1, 1] × [−½, 1].
 
-    The paper draws the clusters but does not print their centres or sizes: those here are chosen to lie as drawn.
+    The paper draws the clusters but does not print their centres or sizes; those here were chosen to look alike.
 
     See Also
     --------
@@ -121,7 +121,7 @@ def eleven_gaussians(
     noise : float
         Standard deviation σ in each coordinate; the paper has 0.05, 0.1, 0.2, 0.4 and 0.8.
     spread : float
-        Half the side of the cube that holds the centres. The paper says 1; its table is matched better by ½.
+        Half the side of the cube that holds the centres. The paper says 1; ½ matches its table better.
     random_state : int, Generator or None
         Random numbers for centres and points.
 

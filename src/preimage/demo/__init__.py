@@ -16,7 +16,7 @@ __all__ = ["run"]
 
 
 def run(out: Path, seed: int, *, overwrite: bool = True) -> tuple[Demonstration, Path]:
-    """Run every method and write ``report.html`` into a folder; returns the results and the path of the page.
+    """Run every method and write ``report.html`` into a folder; return the results and the path of the page.
 
     The file is created before the work starts, so that a wrong path fails at once, and removed if the work fails.
     """
@@ -31,7 +31,7 @@ def run(out: Path, seed: int, *, overwrite: bool = True) -> tuple[Demonstration,
 
 @contextmanager
 def _folder(path: Path) -> Iterator[None]:
-    """A folder for the block; if the block fails, the folders that were made for it are removed."""
+    """Make a folder for the block; if the block fails, remove the folders that were made for it."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     try:

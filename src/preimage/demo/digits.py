@@ -19,12 +19,12 @@ from preimage.noise import GaussianNoise
 from preimage.preimages import Distance, FixedPoint
 from preimage.statistics.metrics import snr
 
-SIGMA = 0.3  # of the noise; paper is 0 and ink is 1
+SIGMA = 0.3  # noise level; paper is 0 and ink is 1
 SHAPE = (8, 8)
 N_TRAIN, N_TEST, N_NOISY = 1000, 200, 800
 QUICK = {"n_landmarks": 200, "n_stages": 2}  # a Denoiser that is ready within seconds
 
-Attempt = tuple[str, str, Callable[[], np.ndarray]]  # a method, its settings, and what denoises the test digits
+Attempt = tuple[str, str, Callable[[], np.ndarray]]  # a method, its settings, and a function that denoises
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Demonstration:
 
 
 def demonstrate(seed: int) -> Demonstration:
-    """Every method on the same digits."""
+    """Run every method on the same digits."""
     digits, entries = NoisyDigits.draw(seed), []
     first, second = _with_clean_examples(digits), _with_noisy_only(digits)
     for attempt in first + second:
@@ -88,7 +88,7 @@ def measured(attempt: Attempt, clean: np.ndarray) -> Entry:
 
 
 def best(entries: Sequence[Entry]) -> Entry:
-    """The first of those that none exceeds by a hundredth of a dB."""
+    """The entry with the largest ratio, rounded to a hundredth of a dB; the first of equals."""
     return max(entries, key=lambda entry: round(entry.snr, 2))
 
 

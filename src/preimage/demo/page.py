@@ -27,11 +27,11 @@ def page_of(demo: Demonstration) -> Page:
     )
     taught = f"""All methods train on the same {len(digits.train)} clean digits of 8 × 8 pixels and are tested on
         {len(digits.clean)} others with Gaussian noise of σ = {SIGMA}, where paper is 0 and ink is 1. Their settings
-        were chosen on digits of neither kind by `benchmarks/digits.py`; `Denoiser` has its defaults, reduced to take
+        were chosen by `benchmarks/digits.py` on other digits; `Denoiser` uses its defaults, reduced to take
         seconds."""
     blind = f"""Often no clean example exists. Here all methods train on the {len(digits.noisy_only)} noisy digits that
         they denoise; the table shows the same {len(digits.clean)} as above. Linear PCA and scikit-learn's kernel PCA
-        have the settings with the least true error in `benchmarks/digits.py`, which no user could know. `Denoiser` has
+        use the settings with the least true error in `benchmarks/digits.py`, which no user could know. `Denoiser` uses
         its defaults: it estimates the noise from the digits, and uses neighbourhoods of pixels as well as whole
         digits."""
     sections = [
@@ -63,8 +63,8 @@ def _components() -> Section:
     model = KernelPCA(8, kernel=Gaussian.from_gamma(10)).fit(toy.X)
     plot.components(model, figure.subplots(2, 4), labels=toy.labels)
     words = """A component is a function of the point, drawn here by its contour lines for three clusters in the plane.
-        The first two separate the clusters; the next ones divide each cluster. Linear PCA would have two components
-        here, both with straight contour lines."""
+        The first two separate the clusters; the next ones split each cluster. Linear PCA has only two components here,
+        both with straight contour lines."""
     caption = "Components 1 to 8 with a Gaussian kernel, after Schölkopf, Smola & Müller (1998)."
     return Section("What a component is", [Text(words), Picture(figure, caption)])
 
@@ -72,8 +72,8 @@ def _components() -> Section:
 def _code_plane(train: Array) -> Section:
     axes = Figure((WIDTH, WIDTH), layout="constrained").subplots(STEPS, STEPS)
     plot.traverse(KernelPCA(2).fit(train), SHAPE, axes, components=(0, 1), n_steps=STEPS, cmap="gray_r")
-    words = """A code of two numbers is a point in a plane; its pre-image is the digit that it stands for. Between two
-        digits of the training set, one turns into the other."""
+    words = """A code of two numbers is a point in a plane; its pre-image is a digit. Between the codes of two training
+        digits, one turns into the other."""
     caption = f"Pre-images of a lattice over the codes of the {len(train)} training digits."
     return Section("A walk through the code plane", [Text(words), Picture(axes[0, 0].figure, caption)])
 
@@ -98,11 +98,11 @@ denoised = kpca.denoise(noisy)
 noisy_only = np.vstack([noisy, noise(train[:600], np.random.default_rng({more}))])
 denoiser = Denoiser(geometry=(8, 8), random_state=0)
 denoised_alone = denoiser.fit_transform(noisy_only)[: len(noisy)]
-print(denoiser.noise_, denoiser.risk_)  # the estimated noise, and the estimated error that remains
+print(denoiser.noise_, denoiser.risk_)  # the estimated noise, and the estimated remaining error
 
 # Pictures, missing values, novelty
 axes = plot.images({{"noisy": noisy, "denoised": denoised}}, (8, 8))
-gappy = np.where(np.random.default_rng(0).random(clean.shape) < 0.3, np.nan, clean)
-filled = kpca.impute(gappy)
+incomplete = np.where(np.random.default_rng(0).random(clean.shape) < 0.3, np.nan, clean)
+filled = kpca.impute(incomplete)
 novelty = -kpca.score_samples(noisy)
 """

@@ -1,10 +1,10 @@
-"""The same estimators where the rows are a Dask array, on the threads of this machine or on a cluster.
+"""The estimators on the rows of a Dask array, on the threads of this machine or on a cluster.
 
-Dask is the engine: it schedules, moves data, and repeats what a lost worker had done. Nothing else in this library
-imports it, and estimators come here only through :func:`preimage.estimators.conventions.distributed`.
+Dask schedules, moves data, and repeats the work of a lost worker. No other room imports it; estimators import this one
+when they are given a Dask array.
 
-* ``fit`` adds up the moments of the chunks by a tree; landmarks or frequencies are sent once;
-* what a fitted model computes from rows is a lazy Dask array;
+* ``fit`` adds up the moments of the chunks in a tree; landmarks or frequencies are sent once;
+* the results of a fitted model are lazy Dask arrays;
 * an exact fit keeps the kernel matrix on the workers, in row chunks.
 
 See docs/guides/scale.md.
@@ -26,7 +26,7 @@ __all__ = ["call", "connected", "fit_kernel_pca"]
 def call(estimator, method: str, X: RowsLike, **options: Any):
     """A method of an estimator on the rows of a Dask array.
 
-    ``fit`` runs at once, and leaves the estimator as it was where it fails; all else is lazy.
+    ``fit`` runs at once, and leaves the estimator as it was if it fails; all other methods are lazy.
     """
     if method != "fit":
         return apply.lazy(estimator, method, X, **options)

@@ -17,7 +17,7 @@ from preimage.distributed.rows import checked, checked_block
 from preimage.estimators.inverse import warn_if_nothing_is_filtered
 from preimage.gram.tiles import floating_dtype
 
-ONE_NUMBER = {"predict": np.dtype(np.int64), "score_samples": None}  # methods with one number per row, and its type
+ONE_NUMBER = {"predict": np.dtype(np.int64), "score_samples": None}  # methods with one number per row: its type
 
 
 @cluster.sized
@@ -32,7 +32,7 @@ class ChunkTask:
     working_memory: float
 
     def __call__(self, block: np.ndarray, number: int, expected: np.dtype) -> np.ndarray:
-        """The answer for a chunk; threads share the model."""
+        """The result for a chunk; threads share the model."""
         block = checked_block(block, number, expected, nan=self.method == "impute")
         if not len(block):
             return self._nothing(block.shape[1])
@@ -46,7 +46,7 @@ class ChunkTask:
 
 
 def lazy(model, method: str, X: RowsLike, **options: Any):
-    """The answers of a method for the rows of a Dask array, as a lazy array."""
+    """The results of a method for the rows of a Dask array, as a lazy array."""
     check_is_fitted(model)
     array = checked(X)
     _check(model, method, array, options)
@@ -55,7 +55,7 @@ def lazy(model, method: str, X: RowsLike, **options: Any):
     return da.map_blocks(
         _ask,
         array,
-        task=dask.delayed(task, traverse=False),  # in the graph once, so that the array needs no client's data
+        task=dask.delayed(task, traverse=False),  # once in the graph, so that the array needs no data of a client
         expected=array.dtype,
         dtype=dtype,
         meta=np.empty((0,) if width is None else (0, 0), dtype),
@@ -64,7 +64,7 @@ def lazy(model, method: str, X: RowsLike, **options: Any):
 
 
 def answer_width(model, method: str, n_columns: int) -> int | None:
-    """Columns of the answer; None where it is one number per row."""
+    """Columns of the result; None if it is one number per row."""
     if method in ONE_NUMBER:
         return None
     if method == "inverse_transform":
@@ -73,7 +73,7 @@ def answer_width(model, method: str, n_columns: int) -> int | None:
 
 
 def slim(model):
-    """A copy without what only a further fit needs, which is most of a model on landmarks."""
+    """A copy without the moments, which only a further fit needs and which are most of a model on landmarks."""
     small = copy(model)
     if hasattr(model, "decomposition_"):
         small.decomposition_ = model.decomposition_.without_moments()
@@ -84,10 +84,10 @@ def _check(model, method: str, array, options: dict[str, Any]) -> None:
     coded = method == "inverse_transform"
     width, what = (model.n_components_, "components") if coded else (model.n_features_in_, "columns")
     if array.shape[1] != width:
-        raise ValueError(f"the Dask array has {array.shape[1]} columns, and this model has {width} {what}.")
+        raise ValueError(f"the Dask array has {array.shape[1]} columns, but this model has {width} {what}.")
     for name in ("out", "diagonal"):
         if options.get(name) is not None:
-            raise ValueError(f"{name} is for rows in memory; the answer for a Dask array is lazy.")
+            raise ValueError(f"{name} is for rows in memory: leave it out for a Dask array.")
     if method == "denoise" and hasattr(model, "decomposition_"):
         warn_if_nothing_is_filtered(model.decomposition_)
 

@@ -1,7 +1,7 @@
-"""The scheduler that does the work: an active client where there is one, else the threads of this process.
+"""The scheduler that does the work: an active client if there is one, else the threads of this process.
 
-Dask schedules, moves data and repeats what a lost worker had done. This module turns what Dask could not repair into
-one clear error.
+Dask schedules, moves data and repeats the work of a lost worker. This module turns what Dask cannot repair into one
+clear error.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from preimage.gram import threads
 FAN = 8  # parts that are added in one step of a tree
 TOPIC = "preimage-rows"
 POLL = 0.2  # seconds between two reports of progress
-CONNECT = 10.0  # seconds until a scheduler must have answered
+CONNECT = 10.0  # seconds to wait for a scheduler
 
 
 def sized(kind: type) -> type:
-    """Register a class with Dask's ``sizeof``, by the bytes of its arrays: Dask plans transfers by it."""
+    """Register a class with Dask's ``sizeof`` by the bytes of its arrays, for Dask's planning of transfers."""
     sizeof.register(kind, _n_bytes)
     return kind
 
 
 def active_client() -> Client | None:
-    """The client that Dask would use here; None where it would use threads."""
+    """The client that Dask would use here; None if it would use threads."""
     client = getattr(dask.base.get_scheduler(), "__self__", None)
     return client if isinstance(client, Client) else None
 
 
 @contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """All work inside on the cluster of the scheduler at ``address``; on local threads where it is None."""
+    """Run the work inside on the cluster of the scheduler at ``address``, or on local threads if it is None."""
     if address is None:
         yield
         return
@@ -60,9 +60,9 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 def check_workers(kernel: Any) -> None:
-    """Refuse a cluster that has no workers, or some without this library: Dask would wait for them forever.
+    """Refuse a cluster without workers, or with workers that lack this library: Dask would wait for them forever.
 
-    A kernel that cannot be sent to them is refused, too.
+    Also refuse a kernel that cannot be sent to them.
     """
     client = active_client()
     if client is None:
@@ -71,20 +71,20 @@ def check_workers(kernel: Any) -> None:
     with _translated():
         if not client.nthreads():
             raise ClusterError(
-                "the Dask cluster has no workers: start some, and wait for them by client.wait_for_workers(1)."
+                "the Dask cluster has no workers: start some, and wait for them with client.wait_for_workers(1)."
             )
         found: Any = client.get_versions(packages=["preimage"])
     lacking = sorted(address for address, about in found["workers"].items() if not about["packages"].get("preimage"))
     if lacking:
         raise ClusterError(
-            f"the worker {lacking[0]} cannot import preimage: install the library, in this version, on every worker."
+            f"the worker {lacking[0]} cannot import preimage: install this version of the library on every worker."
         )
 
 
 def _check_sendable(kernel: Any) -> None:
     try:
         cloudpickle.dumps(kernel)
-    except Exception as error:  # whatever a class of the user raises
+    except Exception as error:  # a user's class may raise anything
         raise ClusterError(
             f"the kernel {type(kernel).__name__} cannot be sent to the Dask workers: pickle refuses it ({error}); "
             "keep locks, open files and the like out of it."
@@ -92,10 +92,7 @@ def _check_sendable(kernel: Any) -> None:
 
 
 def once(thing: Any) -> Any:
-    """A value that many tasks need, as a task of its own: it is sent once, and recomputed if a worker is lost.
-
-    Scattered data would be lost with their worker.
-    """
+    """A value that many tasks need, as a task: sent once, and recomputed if a worker is lost, unlike scattered data."""
     client = active_client()
     if client is None:
         return dask.delayed(thing, traverse=False)
@@ -141,14 +138,14 @@ def budget() -> float:
 
 @contextmanager
 def as_one_of_many(working_memory: float) -> Iterator[None]:
-    """The context of a task: one thread, because Dask fills the others, the caller's memory budget, no listener."""
+    """The context of a task: one thread, because Dask uses the others, the caller's memory budget, no progress."""
     with threads.single_threaded(), config_context(working_memory=working_memory), progress.listen(_unheard):
         yield
 
 
 def report_rows(n_rows: int) -> None:
-    """Say, from inside a task on a worker, that rows are done."""
-    with suppress(ValueError):  # where it is a thread of this process, and no worker
+    """Report, from a task on a worker, that rows are done."""
+    with suppress(ValueError):  # in a thread of this process, not on a worker
         get_worker().log_event(TOPIC, n_rows)
 
 
@@ -161,7 +158,7 @@ def _n_bytes(thing: Any) -> int:
 
 
 def _unheard(stage: str, done: float, total: float | None) -> None:
-    """Nothing: the caller counts rows itself."""
+    """Ignore progress: the caller counts rows itself."""
 
 
 def _same(thing: Any) -> Any:
@@ -183,7 +180,7 @@ def _by_threads(things: tuple, total: int | None) -> tuple:
 
 
 def _watched(client: Client, things: tuple, total: int) -> tuple:
-    """The same on a cluster, whose workers report progress; repeated work counts once."""
+    """The values from a cluster whose workers report rows; capped at ``total``, because repeated work reports again."""
     reported = [0]
 
     def add(event: tuple) -> None:
@@ -205,13 +202,13 @@ def _watched(client: Client, things: tuple, total: int) -> tuple:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Errors that Dask cannot repair, as one clear error."""
+    """Turn errors that Dask cannot repair into one clear error."""
     try:
         yield
     except KilledWorker as error:
         raise ClusterError(
             "one of the chunks has crashed several workers, probably because it does not fit into their memory: make "
-            "the chunks smaller by X.rechunk, or take workers with more memory."
+            "the chunks smaller with X.rechunk, or use workers with more memory."
         ) from error
     except (CommClosedError, CancelledError, ClosedClientError, TimeoutError) as error:
         raise ClusterError(

@@ -1,4 +1,4 @@
-"""Kernel k-means on explicit features that stay on the workers; labels and sums are with the caller."""
+"""Kernel k-means on explicit features that stay on the workers; labels and sums stay with the caller."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from preimage.gram.operators import FeatureGram, Symmetric
 class ChunkedFeatureGram(FeatureGram):
     """FFᵀ for features F of the rows of a Dask array, in the chunks of the array.
 
-    A product V ↦ F(FᵀV) sends V in its chunks, which is sparse where it stands for labels, and brings n × k numbers
-    back.
+    A product V ↦ F(FᵀV) sends V in chunks, sparse where it encodes labels, and returns n × k numbers.
     """
 
     def __init__(self, rows: Any, features_map: Any):
@@ -74,7 +73,7 @@ def fit_kernel_kmeans(estimator, X: RowsLike, y=None, sample_weight=None) -> Non
         raise ValueError('seeds are drawn on the cluster: give init="k-means++" or "random" to fit a Dask array.')
     weights = sample_weights(sample_weight, rows.shape[0])
     if not weights.all():
-        raise ValueError("rows of weight 0 take no part in the clustering: leave them out of the Dask array.")
+        raise ValueError("rows of weight 0 are not clustered: leave them out of the Dask array.")
     cluster.check_workers(estimator.kernel)
     conventions.remember_width(estimator, rows.shape[1])
     estimator._check(rows, weights)

@@ -1,4 +1,4 @@
-"""Kernel PCA of the rows of a Dask array: one pass that adds up moments, on landmarks or frequencies sent once."""
+"""Kernel PCA of the rows of a Dask array: one pass adds up the moments; landmarks or frequencies are sent once."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from preimage.estimators.fitting import Settings, fit_exact, fit_moments, prepar
 from preimage.features import FeatureMap, Moments, accumulate
 from preimage.kernels import Kernel, Precomputed, scales
 
-ENOUGH = 50_000  # rows up to which rules for length scales look at all of them
+ENOUGH = 50_000  # up to this number, length-scale rules use all rows
 
 
 @cluster.sized
 @dataclass(frozen=True, eq=False)
 class ChunkMoments:
-    """The moments of the features of some chunks, and those of their rows that were asked for."""
+    """The moments of the features of some chunks, and sampled rows of them."""
 
     moments: Moments
     sample: np.ndarray
 
     @property
     def n_done(self) -> int:
-        """Rows that one chunk adds to the progress; sums add none."""
+        """The rows that a chunk adds to the progress; sums add none."""
         return self.moments.n
 
     def __add__(self, other: ChunkMoments) -> ChunkMoments:
@@ -99,7 +99,7 @@ def _fit_exact(settings: Settings, rows: ChunkedRows, rng: Generator) -> Exact:
 
 
 def examples(kernel: Kernel, rows: ChunkedRows) -> np.ndarray | ChunkedRows:
-    """Rows that length scales are taken from, if any is: all of them if they are few, else evenly spaced ones."""
+    """Rows for length-scale rules: all if they are few, else evenly spaced ones; ``rows`` if there are no rules."""
     if not scales.takes_rows(kernel):
         return rows
     return rows[:] if rows.shape[0] <= ENOUGH else scales.spread_rows(rows, scales.SAMPLE)

@@ -1,4 +1,4 @@
-"""The kernel matrix of many rows, in row chunks on the workers; only blocks of vectors go to and fro."""
+"""The kernel matrix of many rows, in row chunks on the workers; only blocks of vectors are exchanged."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from preimage.distributed import cluster
 from preimage.gram import threads, tiles
 from preimage.gram.operators import GramStatistics, Symmetric, Tiled, centred, choose_storage
 
-CHUNK = 64 * 2**20  # bytes of a row chunk of K that is held
-MOST_ROWS = 4096  # rows of a chunk that is computed anew
+CHUNK = 64 * 2**20  # bytes of a row chunk of K that is kept
+MOST_ROWS = 4096  # rows of a chunk that is recomputed
 
 
 class Held(Symmetric):
-    """K in row chunks that are computed once: every product sends V to the workers, and brings KᵢV back."""
+    """K in row chunks that are computed once: every product sends V to the workers and returns KᵢV."""
 
     def __init__(self, kernel, X: np.ndarray):
         super().__init__(tiles.value_dtype(X, X), X.shape[0])
@@ -30,7 +30,7 @@ class Held(Symmetric):
 
 
 class Recomputed(Tiled):
-    """The same where K does not fit: the workers hold the rows, and compute their chunk anew at every product."""
+    """K too large to keep: the workers hold the rows and recompute their chunk of K in every product."""
 
     def __init__(self, kernel, X: np.ndarray):
         super().__init__(kernel, X)
@@ -43,7 +43,7 @@ class Recomputed(Tiled):
 
 
 def gram_on_cluster(kernel, X: RowsLike, *, center: bool, storage: str = "auto") -> tuple[Symmetric, GramStatistics]:
-    """What :func:`preimage.gram.operators.gram_operator` does, in row chunks on the workers."""
+    """Like :func:`preimage.gram.operators.gram_operator`, in row chunks on the workers."""
     stored = storage_on_cluster(storage, X.shape[0], X.dtype) == "memory"
     operator = (Held if stored else Recomputed)(kernel, X)
     return centred(operator, float(np.sum(kernel.diagonal(X), dtype=float)), center)
@@ -55,9 +55,9 @@ def _parts(n: int, most: int) -> list[slice]:
 
 
 def storage_on_cluster(storage: str, n: int, dtype) -> str:
-    """``"memory"`` or ``"recompute"``; ``"auto"`` holds the matrix if it fits into half of the workers' memory.
+    """``"memory"`` or ``"recompute"``; ``"auto"`` keeps the matrix if it fits into half of the workers' memory.
 
-    A square is assembled by callers that need it.
+    ``"square"`` counts as ``"memory"``; callers that need the square matrix assemble it.
     """
     client = cluster.active_client()
     storage = "memory" if storage == "square" else storage

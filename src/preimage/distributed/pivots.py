@@ -1,8 +1,8 @@
-"""Randomly pivoted Cholesky among rows that are spread over machines.
+"""Randomly pivoted Cholesky on rows that are spread over machines.
 
-The factor G of K ≈ GᵀG stays with the rows: every machine holds its columns. Workers and caller exchange the sums of
-the residual diagonal, the rows proposed, and the new landmarks. In exact arithmetic, and with the same generator, the
-rows chosen are those of :func:`preimage.features.landmarks.pivots`, whatever the chunks.
+The factor G of K ≈ GᵀG stays with the rows: every machine holds its columns. Workers and caller exchange only the sums
+of the residual diagonal, the proposed rows, and the new landmarks. In exact arithmetic, and with the same generator,
+the chosen rows are those of :func:`preimage.features.landmarks.pivots` for any chunks.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Factor:
 @cluster.sized
 @dataclass(frozen=True, eq=False)
 class Proposed:
-    """Rows proposed: their numbers in their part, themselves, and their columns of G."""
+    """Proposed rows X, their numbers in their part, and their columns of G."""
 
     numbers: np.ndarray
     X: np.ndarray
@@ -73,7 +73,7 @@ class Proposed:
 @cluster.sized
 @dataclass(frozen=True, eq=False)
 class New:
-    """Landmarks to add: points, their columns C of G so far, and L of their residual matrix LLᵀ."""
+    """Landmarks to add: their points, their columns C of G so far, and the root L of their residual matrix LLᵀ."""
 
     kernel: Any
     points: np.ndarray
@@ -107,7 +107,7 @@ def choose_pivots(kernel, parts: list, m: int, rng: np.random.Generator, tol: fl
 
 
 def _propose(parts: list, totals: np.ndarray, uniform: np.ndarray) -> tuple[np.ndarray, Proposed]:
-    """Rows in proportion to the residual diagonal, in the order of the draws, and the part of each."""
+    """The part of each proposed row, and the rows, drawn in proportion to the residual diagonal, in drawing order."""
     ends = np.cumsum(totals)
     levels = uniform * ends[-1]
     where = np.searchsorted(ends, levels, side="right").clip(max=int(np.flatnonzero(totals)[-1]))
@@ -122,7 +122,7 @@ def _propose(parts: list, totals: np.ndarray, uniform: np.ndarray) -> tuple[np.n
 
 
 def _groups(parts: list) -> list[list]:
-    """Parts put together, so that there are few of them: few rows of each chunk are picked."""
+    """Parts merged into a few groups, because each holds few rows."""
     size = -(-len(parts) // GROUPS)
     return [parts[i : i + size] for i in range(0, len(parts), size)]
 

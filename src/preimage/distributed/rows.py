@@ -1,4 +1,4 @@
-"""The rows of a Dask array, checked, and some of them by number."""
+"""The rows of a Dask array, checked, with access by number."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from preimage.gram import tiles
 
 @dataclass(frozen=True, eq=False)
 class ChunkedRows:
-    """Rows that stay in the chunks of a Dask array; some of them are fetched by ``rows[numbers]``.
+    """Rows that stay in the chunks of a Dask array; ``rows[numbers]`` fetches some of them.
 
-    Chunks of no rows are left out.
+    Empty chunks are skipped.
     """
 
     array: Any
 
     @classmethod
     def of(cls, X: RowsLike) -> ChunkedRows:
-        """The rows of a Dask array whose chunks are whole rows; anything else is refused."""
+        """The rows of a Dask array whose chunks are whole rows; refuses anything else."""
         return cls(checked(X))
 
     @property
@@ -37,7 +37,7 @@ class ChunkedRows:
 
     @property
     def dtype(self) -> np.dtype:
-        """The type of the numbers, as chunks are handed to kernels."""
+        """The type of the numbers that kernels get."""
         return tiles.floating_dtype(self.array.dtype)
 
     @cached_property
@@ -53,7 +53,7 @@ class ChunkedRows:
     def map(self, function, **shared: Any) -> list:
         """``function(block, number, **shared)`` for every chunk that has rows, lazily.
 
-        It is part of the graph of the array itself, so that Dask fuses it with what makes the chunks.
+        It joins the graph of the array, so Dask fuses it with the tasks that make the chunks.
         """
         nothing = np.empty((0, 0), dtype=object)
         shared |= {"function": function, "expected": self.array.dtype}
@@ -76,7 +76,7 @@ class ChunkedRows:
         return [part for part, wanted in zip(parts, touched, strict=True) if wanted]
 
     def local(self, chosen: np.ndarray) -> list[np.ndarray]:
-        """Ascending row numbers, by chunk and counted inside of it."""
+        """Ascending row numbers, by chunk and counted within it."""
         cuts = np.searchsorted(chosen, self.starts[1:])
         return [part - first for part, first in zip(np.split(chosen, cuts), self.starts, strict=True)]
 
@@ -91,35 +91,33 @@ class ChunkedRows:
 
 
 def checked(X: RowsLike) -> Any:
-    """A Dask array of numbers whose chunks are whole rows of known number; anything else is refused."""
+    """The Dask array itself, if it holds numbers in chunks of whole rows of known number; refuses anything else."""
     if not isinstance(X, da.Array):
-        raise TypeError(
-            f"a Dask {type(X).__name__} is not an array: convert it by .to_dask_array(lengths=True), or give an array."
-        )
+        raise TypeError(f"a Dask {type(X).__name__} is not an array: convert it with .to_dask_array(lengths=True).")
     if X.ndim != 2:
-        raise ValueError(f"rows must form a matrix, not a Dask array of {X.ndim} axes.")
+        raise ValueError(f"rows must form a matrix, but the Dask array has {X.ndim} axes.")
     if X.dtype.kind not in "fiub":
-        raise TypeError(f"the Dask array holds values of type {X.dtype}, and not numbers: use X.astype(float).")
+        raise TypeError(f"the Dask array holds values of type {X.dtype}, not numbers: use X.astype(float).")
     if np.isnan(X.shape).any():
         raise ValueError("the Dask array has chunks of unknown sizes: call X.compute_chunk_sizes() first.")
     if not X.shape[0]:
         raise ValueError("the Dask array has no rows.")
     if X.numblocks[1] > 1:
         raise ValueError(
-            f"the chunks of the Dask array split the columns into {X.numblocks[1]} parts, and a row must be in one "
+            f"the chunks of the Dask array split the columns into {X.numblocks[1]} parts, but a row must be in one "
             "chunk: use X.rechunk({1: -1})."
         )
     return X
 
 
 def checked_block(block, number: int, expected: np.dtype, *, nan: bool = False) -> np.ndarray:
-    """A chunk as floating numbers, without infinite ones, and without NaN unless that is allowed."""
+    """A chunk as floats; refuses infinite numbers, and NaN unless ``nan``."""
     if not isinstance(block, np.ndarray):
         raise TypeError(f"chunk {number} of the Dask array is a {type(block).__name__}, not a dense numpy array.")
     if block.dtype != expected:
         raise TypeError(
-            f"chunk {number} of the Dask array holds {block.dtype}, and the array says {expected}: give all chunks one "
-            f"type by X.map_blocks(np.asarray, dtype=float) where they are made."
+            f"chunk {number} of the Dask array holds {block.dtype}, but the array declares {expected}: give all chunks "
+            f"one type with X.map_blocks(np.asarray, dtype=float) where they are made."
         )
     block = tiles.floating(block)
     wrong = ~np.isfinite(block)

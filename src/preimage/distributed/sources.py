@@ -1,6 +1,6 @@
-"""Dask arrays from stores: zarr, HDF5, parquet, folders of .npy or .parquet files, and back in blocks.
+"""Dask arrays from stores (zarr, HDF5, parquet, folders of .npy or .parquet files), and their blocks in order.
 
-Only sizes are read here; the workers read the rows, so that they must see the same paths.
+Only sizes are read here; the workers read the rows, so they must see the same paths.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from preimage.io.base import note
 from preimage.io.bounds import RATIO, parsed, refuse_claim
 from preimage.io.parquet import ParquetTable
 
-CHUNK = 32 * 2**20  # bytes of a chunk, where the store has none of its own
-MOST_CHUNKS = 100_000  # that a graph of tasks holds
+CHUNK = 32 * 2**20  # bytes of a chunk, if the store has no chunks
+MOST_CHUNKS = 100_000  # in a graph of tasks
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class Groups:
 
 
 def is_store(path: Path) -> bool:
-    """Whether a path is a store that only chunks can be taken from."""
+    """Whether a path is a store that can only be read in chunks."""
     if path.is_dir():
         return _is_zarr(path) or bool(_parts(path, ".npy") or _parts(path, ".parquet"))
     return path.suffix.lower() in (".h5", ".hdf5")
 
 
 def open_store(path: Path) -> tuple[Any, tuple[str, ...] | None]:
-    """The rows in a store as a Dask array, and the names of their columns where it has any."""
+    """The rows in a store as a Dask array, and the names of their columns if it has any."""
     kinds: dict[str, Any] = {".parquet": lambda path: _parquet([path]), ".h5": _hdf5, ".hdf5": _hdf5}
     kinds[".npy"] = lambda path: (_sliced(path, "", open_array(path)), None)
     reader = _folder if path.is_dir() else kinds.get(path.suffix.lower())
@@ -97,17 +97,17 @@ def open_store(path: Path) -> tuple[Any, tuple[str, ...] | None]:
     except DataFileError:
         raise
     except ImportError as error:
-        raise DataFileError(f"{path} needs {error.name}: install it by `pip install preimage[stores]`.") from error
-    except Exception as error:  # each library fails in its own ways on what it cannot read
+        raise DataFileError(f"{path} needs {error.name}: install it with `pip install preimage[stores]`.") from error
+    except Exception as error:  # each library raises its own errors for what it cannot read
         raise DataFileError(f"{path} is empty, damaged, or not what its ending says.") from error
 
 
 def _refuse_large_chunks(array, path: Path) -> None:
-    """Refuse chunks that no memory holds; a small store can claim any."""
+    """Refuse chunks too large for the memory; a small store can declare any size."""
     largest = max(array.chunks[0], default=0) * array.shape[1] * array.dtype.itemsize
     if largest > free_memory() / 2:
         raise DataFileError(
-            f"{path} has chunks of {largest / 2**30:.1f} GiB, too much for the memory: use smaller ones."
+            f"{path} has chunks of {largest / 2**30:.1f} GiB, too much for the memory: save it in smaller chunks."
         )
 
 
@@ -128,8 +128,8 @@ def _folder(path: Path):
     for file, head in zip(files, heads, strict=True):
         if head.ndim != 2 or head.shape[1] != heads[0].shape[1] or head.dtype != heads[0].dtype:
             raise DataFileError(
-                f"{file} holds {head.dtype} of shape {head.shape}, which does not go with {heads[0].dtype} of shape "
-                f"{heads[0].shape} in {files[0].name}."
+                f"{file} holds {head.dtype} of shape {head.shape}, but {files[0].name} holds {heads[0].dtype} of shape "
+                f"{heads[0].shape}: all files need the same type and columns."
             )
     reader = Files(tuple(map(str, files)))
     return _array(reader, [len(head) for head in heads], heads[0].shape[1], heads[0].dtype), None
@@ -145,7 +145,7 @@ def _zarr(path: Path):
 
 
 def _size(folder: Path, enough: float) -> int:
-    """The bytes of all files in a folder, counted until they are enough."""
+    """The bytes of all files in a folder; counting stops at ``enough``."""
     total = 0
     for file in folder.rglob("*"):
         total += file.stat().st_size
@@ -168,14 +168,14 @@ def _hdf5(path: Path):
 
 
 def _refuse_foreign_rows(path: Path, file: Any, key: str) -> None:
-    """Refuse rows that HDF5 would fetch from any other file that this one names."""
+    """Refuse rows that HDF5 would fetch from another file."""
     link = type(file.get(key, getlink=True)).__name__
     if link == "ExternalLink" or file[key].external or file[key].is_virtual:
         raise DataFileError(f"{path} takes its rows from another file: copy them into this one.")
 
 
 def _refuse_pickle(path: Path) -> None:
-    """Refuse a store that is encoded by pickle, which would run what it holds."""
+    """Refuse a store that is encoded by pickle, which could run code."""
     for name in ("zarr.json", ".zarray"):
         if (path / name).is_file() and "pickle" in _codecs(parsed((path / name).read_bytes())):
             raise DataFileError(f"{path} is encoded by pickle, which can run code: save it with another codec.")
@@ -196,7 +196,7 @@ def _parquet(paths: list[Path]):
     names, columns = tables[0].names or (), tables[0].numeric
     for table in tables:
         if table.names != names:
-            raise DataFileError(f"{table.name} has other columns than {paths[0].name}.")
+            raise DataFileError(f"{table.name} has different columns from {paths[0].name}.")
     if not columns:
         raise DataFileError(f"{paths[0]} has no column of numbers.")
     if others := [repr(name) for place, name in enumerate(names) if place not in columns]:
@@ -209,10 +209,10 @@ def _parquet(paths: list[Path]):
 
 def _sliced(path: Path, key: str, found, length: int | None = None):
     if found.ndim != 2:
-        raise DataFileError(f"{path} holds an array of {found.ndim} axes, and rows need two.")
+        raise DataFileError(f"{path} holds an array of {found.ndim} axes, but rows need two.")
     length = length or max(1, CHUNK // max(found.dtype.itemsize * found.shape[1], 1))
     if (number := -(-found.shape[0] // length)) > MOST_CHUNKS:
-        raise DataFileError(f"{path} has {number:,} chunks, too many to be trusted: use larger ones.")
+        raise DataFileError(f"{path} has {number:,} chunks, too many to be trusted: save it in larger chunks.")
     ends = (*range(length, found.shape[0], length), found.shape[0])
     return _array(Slices(str(path.absolute()), key, ends), np.diff((0, *ends)), found.shape[1], found.dtype)
 
@@ -226,7 +226,7 @@ def _read(reader, block_id=None) -> np.ndarray:
     try:
         return reader.read(block_id[0])
     except Exception as error:  # a damaged chunk can make its decoder fail in any way
-        raise DataFileError(f"chunk {block_id[0] + 1} of the store is damaged or gone: {error}") from error
+        raise DataFileError(f"chunk {block_id[0] + 1} of the store is damaged or missing: {error}") from error
 
 
 def _is_zarr(path: Path) -> bool:

@@ -29,10 +29,10 @@ FLOATS = [np.float64, np.float32]
 
 
 class NestedParameters(BaseEstimator):
-    """Parameters of the frozen objects an estimator is built from, as ``kernel__length_scale`` and the like.
+    """Nested parameters, such as ``kernel__length_scale``, of the frozen objects that an estimator holds.
 
-    ``_objects`` names the parameters that hold such objects, each with the function that makes one from what users
-    type, so nested names also work when the object was given by its name. Setting one replaces the object.
+    ``_objects`` maps each parameter that holds such an object to the function that makes the object from what the user
+    gave. Nested names thus also work for an object given by name. Setting a nested parameter replaces the object.
     """
 
     _objects: ClassVar[dict[str, Callable[[Any], Any]]] = {}
@@ -46,7 +46,7 @@ class NestedParameters(BaseEstimator):
         return params
 
     def set_params(self, **params):
-        """Set parameters by name, nested ones too; returns the estimator."""
+        """Set parameters, also nested ones, by name; return the estimator."""
         super().set_params(**{name: value for name, value in params.items() if "__" not in name})
         for name, value in params.items():
             head, separator, tail = name.partition("__")
@@ -59,7 +59,7 @@ class NestedParameters(BaseEstimator):
         return self
 
     def _object(self, name: str) -> Any:
-        """The object behind a parameter, or the parameter itself where it stands for none (as "auto" does)."""
+        """The object that a parameter stands for, or its value if it stands for none, as "auto" does."""
         value = getattr(self, name)
         try:
             return self._objects[name](value)
@@ -74,7 +74,7 @@ class KernelTransformerMixin(TransformerMixin):
     _object: Callable[[str], Any]
 
     def _rows(self, X: RowsLike):
-        """New rows, checked against those of the fit."""
+        """New rows, checked against the training rows."""
         check_is_fitted(self)
         X = read_rows(self, X, accept_sparse="csr", reset=False)
         check_kernel_takes(self.kernel_, X)
@@ -116,7 +116,7 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
 
 
 def read_rows(estimator: Any, X: RowsLike, **options: Any):
-    """Rows of floats by scikit-learn's ``validate_data``; errors say what to do about missing values and other axes."""
+    """X as rows of floats, checked by scikit-learn's ``validate_data``; clearer errors for NaN and wrong shapes."""
     X = as_numpy(X) if is_tensor(X) else X
     _check_axes(estimator, X)
     try:
@@ -131,7 +131,7 @@ def read_rows(estimator: Any, X: RowsLike, **options: Any):
 
 
 def _check_axes(estimator: Any, X: RowsLike) -> None:
-    """Refuse arrays that are no table; scikit-learn's own error would print all their values."""
+    """Refuse arrays that are not 2D; scikit-learn's own error would print all their values."""
     axes = getattr(X, "ndim", 2)
     if axes == 1:
         alone = " For one signal, use denoise_signal." if hasattr(estimator, "denoise_signal") else ""
@@ -141,7 +141,7 @@ def _check_axes(estimator: Any, X: RowsLike) -> None:
         )
     if axes > 2:
         name = type(estimator).__name__
-        shape = f" and name their shape: {name}(geometry={X.shape[1:]})" if hasattr(estimator, "geometry") else ""
+        shape = f" and give their shape: {name}(geometry={X.shape[1:]})" if hasattr(estimator, "geometry") else ""
         raise ValueError(
             f"Found array with dim {axes}, while {name} takes a table with one row per image or observation: use "
             f"X.reshape(len(X), -1){shape}."
@@ -149,7 +149,7 @@ def _check_axes(estimator: Any, X: RowsLike) -> None:
 
 
 def _check_squares(estimator: Any, X: RowsLike) -> None:
-    """Refuse rows whose squares overflow when they are summed; the values of a kernel matrix may."""
+    """Refuse rows whose squares overflow when summed; a precomputed kernel matrix is exempt."""
     if not X.size:
         return
     size, reach = max(X.max(), -X.min()), np.sqrt(np.finfo(X.dtype).max / X.size)
@@ -166,7 +166,7 @@ def _what_fills_gaps(estimator: Any, fitting: bool) -> str:
     if not fitting and hasattr(estimator, "impute"):
         return f"{name}.impute fills the gaps of rows; its other methods take complete rows."
     when = "is fitted on complete rows" if fitting else "takes complete rows"
-    return f"{name} {when}: fill their gaps first by preimage.Imputer, which learns from rows with gaps."
+    return f"{name} {when}: fill the gaps first with preimage.Imputer, which learns from rows with gaps."
 
 
 def read_codes(codes: Any, n_components: int, name: str = "X") -> np.ndarray:
@@ -178,14 +178,14 @@ def read_codes(codes: Any, n_components: int, name: str = "X") -> np.ndarray:
 
 
 def check_scale(values: np.ndarray, what: str, smallest: float | None = None) -> None:
-    """Refuse numbers whose cubes overflow, or underflow unless ``smallest`` allows them; all zeros are fine."""
+    """Refuse numbers whose cubes overflow or underflow; ``smallest`` lowers the lower bound, and all zeros pass."""
     limits = np.finfo(values.dtype)
     low = float(limits.tiny) ** (1 / 3) if smallest is None else smallest
     high = float(limits.max) ** (1 / 3)
     size = float(max(values.max(), -values.min()))
     if size and not low <= size <= high:
         raise ValueError(
-            f"the numbers of {what} reach {size:.3g}: multiply them by a constant, so that the largest lies between "
+            f"the numbers of {what} reach {size:.3g}: multiply them by a constant so that the largest lies between "
             f"{low:.0e} and {high:.0e}."
         )
 
@@ -199,21 +199,18 @@ def check_flags(estimator: Any, *names: str) -> None:
 
 
 def keeps_n_jobs(method: Callable) -> Callable:
-    """A method of finite answers that uses no more threads than the estimator's ``n_jobs``."""
-    return finite_answers(_limited(method))
+    """Decorate a method: it uses at most ``n_jobs`` threads, and its result must be finite."""
 
-
-def _limited(method: Callable) -> Callable:
     @wraps(method)
     def limited(self, *args, **options):
         with threads.limited(self.n_jobs):
             return method(self, *args, **options)
 
-    return limited
+    return finite_answers(limited)
 
 
 def finite_answers(method: Callable) -> Callable:
-    """A method whose answer is finite, or refused in a sentence; numpy does not warn of what overflows on the way."""
+    """Decorate a method: a result that is not finite raises an error, and numpy's overflow warnings are silenced."""
 
     @wraps(method)
     def answered(self, *args, **options):
@@ -224,36 +221,36 @@ def finite_answers(method: Callable) -> Callable:
 
 
 def finite_answer(estimator: Any, name: str, found: Any) -> Any:
-    """An answer, unless it holds numbers that are not finite; a memmap was checked while it was written."""
+    """The result itself, or an error if it is not finite; a memmap was checked while it was written."""
     if isinstance(found, np.memmap) or not isinstance(found, np.ndarray) or found.dtype.kind != "f":
         return found
     if np.isfinite(found).all():
         return found
     raise ValueError(
-        f"{type(estimator).__name__}.{name} overflows for these rows: bring their columns to the scale of the rows of "
-        "the fit."
+        f"{type(estimator).__name__}.{name} overflows for these rows: bring their columns to the scale of the "
+        "training rows."
     )
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a collection of Dask; dask is not imported to find out."""
+    """Whether X is a Dask collection, without importing Dask."""
     return type(X).__module__.partition(".")[0] == "dask"
 
 
 def also_distributed(method: Callable) -> Callable:
-    """A method that keeps to the estimator's ``n_jobs``, takes tensors, and is run for a Dask array on its cluster."""
-    here = finite_answers(_limited(method))
-    here = here if method.__name__ == "fit" else also_tensors(here)  # a fit converts tensors to numpy's arrays
+    """Decorate a method as ``keeps_n_jobs`` does; it also takes tensors, and Dask arrays on their cluster."""
+    here = keeps_n_jobs(method)
+    here = here if method.__name__ == "fit" else also_tensors(here)  # fit converts tensors to numpy arrays
     return _handed_over(here, is_dask, "preimage.distributed", "call")
 
 
 def also_tensors(method: Callable) -> Callable:
-    """A method that :mod:`preimage.export` runs for a tensor, which comes back as one."""
+    """Decorate a method: :mod:`preimage.export` runs it for tensors and returns tensors."""
     return _handed_over(method, is_tensor, "preimage.export", "answer_tensor")
 
 
 def _handed_over(method: Callable, theirs: Callable[[Any], bool], room: str, name: str) -> Callable:
-    """A method that a function of a room, imported when it is first needed, answers for rows of its kind."""
+    """The method, but rows that satisfy ``theirs`` go to the function ``name`` of ``room``, imported on first use."""
     shape = signature(method)
     rows = list(shape.parameters)[1]
 
@@ -269,7 +266,7 @@ def _handed_over(method: Callable, theirs: Callable[[Any], bool], room: str, nam
 
 
 def in_input_columns(method: Callable) -> Callable:
-    """A method whose answer has the columns of the training rows, and obeys ``set_output`` as ``transform`` does."""
+    """Decorate a method whose result has the training rows' columns: it obeys ``set_output`` as ``transform`` does."""
 
     @wraps(method)
     def framed(self, X, *args, **options):
@@ -279,7 +276,7 @@ def in_input_columns(method: Callable) -> Callable:
 
 
 def _framed(estimator: Any, X, found):
-    """A frame of the kind that ``set_output`` asks for, with the index of X; else what was found."""
+    """The result as the frame that ``set_output`` asks for, with the index of X; unchanged if it asks for none."""
     chosen = _get_output_config("transform", estimator)["dense"]
     if chosen == "default" or not isinstance(found, np.ndarray):
         return found
@@ -291,14 +288,14 @@ def _framed(estimator: Any, X, found):
 
 
 def remember_width(estimator: Any, n_columns: int) -> None:
-    """Set what scikit-learn's ``validate_data`` sets, for rows that it cannot read: their columns have no names."""
+    """Set ``n_features_in_`` for rows that scikit-learn's ``validate_data`` cannot read; columns have no names."""
     estimator.n_features_in_ = n_columns
     vars(estimator).pop("feature_names_in_", None)
 
 
 @contextmanager
 def unchanged_on_failure(estimator: Any) -> Iterator[None]:
-    """The estimator stays as it was if the fit inside fails or is interrupted; numpy does not warn of overflow."""
+    """Restore the estimator if the fit inside fails or is interrupted, and silence numpy's overflow warnings."""
     before = dict(vars(estimator))
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -320,7 +317,7 @@ def generator(random_state) -> np.random.Generator:
 
 @lru_cache
 def _first_draw(seed: int) -> int:
-    """The first number that scikit-learn's generator of a seed draws; making that generator takes a tenth of a fit."""
+    """The first draw of scikit-learn's generator for a seed; making that generator takes a tenth of a fit."""
     return int(check_random_state(seed).randint(2**31))
 
 
@@ -338,24 +335,24 @@ def check_component_number(n_components: Any, n_rows: int, center: bool) -> int 
         raise ValueError(f"n_components must be at least 1, not {n_components}.")
     if n_components > n_rows:
         most = f"{n_rows - 1} components" if center else f"{n_rows} components"
-        raise ValueError(f"n_components={n_components} is more than the {n_rows} rows give: at most {most}.")
+        raise ValueError(f"n_components={n_components} is more than {n_rows} rows allow: at most {most}.")
     return int(n_components)
 
 
 def find_component_number(
     n_components: Any, kernel: Kernel, X: RowsLike, n_rows: int, center: bool, rng: np.random.Generator
 ):
-    """The same where it may also be ``"auto"``: then parallel analysis of the rows of X, all or some of ``n_rows``."""
+    """As above, but ``"auto"`` runs parallel analysis on the rows of X, which are all or some of ``n_rows``."""
     if not (isinstance(n_components, str) and n_components == "auto"):
         return check_component_number(n_components, n_rows, center)
     found = parallel_analysis.parallel_analysis(X, kernel, random_state=rng).n_components
     if not found:
         warn(
-            "no component exceeds what independent columns would show; 1 is kept. Another kernel or scale may "
-            "find more, or the data are all noise.",
+            "no component exceeds what independent columns would show, so 1 is kept. Try another kernel or "
+            "length scale; the data may also be pure noise.",
             NothingFoundWarning,
         )
-    return max(found, 1) + (not center)  # without centring the first axis is spent on the mean
+    return max(found, 1) + (not center)  # without centring, the first axis is spent on the mean
 
 
 def check_kernel_matrix(matrix: np.ndarray) -> None:
@@ -377,10 +374,10 @@ def check_kernel_matrix(matrix: np.ndarray) -> None:
 
 
 def own_values(kernel: Kernel, X: RowsLike, diagonal=None) -> np.ndarray:
-    """k(x, x) for every row; those given if the kernel is precomputed, which cannot compute them."""
+    """k(x, x) of every row; a precomputed kernel cannot compute them and needs ``diagonal``."""
     if diagonal is None:
         if isinstance(kernel, Precomputed):
-            raise ValueError("with a precomputed kernel this needs k(x, x) of every row: pass diagonal=.")
+            raise ValueError("a precomputed kernel cannot compute k(x, x) of the rows: pass it as diagonal=.")
         return kernel.diagonal(X)
     values = np.asarray(diagonal)
     if values.shape != (X.shape[0],):
@@ -389,6 +386,6 @@ def own_values(kernel: Kernel, X: RowsLike, diagonal=None) -> np.ndarray:
 
 
 def check_kernel_takes(kernel, X: RowsLike) -> None:
-    """Refuse sparse rows where the kernel needs dense ones."""
+    """Refuse sparse rows if the kernel needs dense ones."""
     if sp.issparse(X) and not kernel.accepts_sparse:
         raise TypeError(f"{kernel!r} needs dense rows; convert the sparse matrix with X.toarray().")

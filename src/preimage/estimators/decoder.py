@@ -14,32 +14,32 @@ from preimage.tensors import as_numpy, is_tensor
 
 
 class Decoder(Persistent, conventions.NestedParameters):
-    """Rows of input space from the codes of any embedding.
+    """Decodes any embedding: maps its codes back to rows of input space.
 
-    UMAP, t-SNE, PaCMAP and others give codes without a usable inverse. A decoder learns one from known rows and their
-    codes.
+    UMAP, t-SNE, PaCMAP and others have no usable inverse. A decoder learns one from known rows and their codes.
 
     Parameters
     ----------
     method : "auto", "learned", "neighbors" or "distances"
-        Kernel ridge regression; a weighted mean of the nearest rows; the point at the right distances from them
-        (:mod:`preimage.decoding`). "auto" takes the one that best predicts rows left out, or the mean of the first two.
+        "learned" is kernel ridge regression, "neighbors" a weighted mean of the nearest rows, and "distances" the point
+        at the right distances from them (:mod:`preimage.decoding`). "auto" takes the one that best predicts left-out
+        rows, or the mean of the first two.
     kernel : kernel object or name
-        The kernel of the regression, on the codes; without a length scale the best of several by leave-one-out.
+        The kernel of the regression on the codes. Without a length scale, leave-one-out chooses among several.
     random_state : int, RandomState, Generator or None
-        Random numbers for landmarks, which are drawn from more than 1500 codes.
+        Random numbers for landmarks, which are drawn if there are more than 1500 codes.
 
     Attributes
     ----------
     map_ : CodeMap
         The chosen map.
     error_ : float
-        Its mean squared error per entry, on rows left out.
+        Its mean squared error per entry on left-out rows.
 
     See Also
     --------
     Invertible : An embedding and its decoder in one estimator.
-    KernelPCA : Makes codes that it decodes itself.
+    KernelPCA : Decodes its own codes.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Decoder(Persistent, conventions.NestedParameters):
         self.random_state = random_state
 
     def fit(self, Z, X):
-        """Learn from codes Z and the rows X, dense or sparse, that they stand for."""
+        """Learn from the codes Z of the rows X, dense or sparse."""
         with conventions.unchanged_on_failure(self):
             Z = conventions.read_rows(self, Z, ensure_min_samples=3)
             X = check_array(
@@ -83,25 +83,25 @@ class Decoder(Persistent, conventions.NestedParameters):
     @conventions.also_tensors
     @conventions.finite_answers
     def predict(self, Z):
-        """The rows that the codes Z stand for, as a dense array."""
+        """The rows decoded from the codes Z, as a dense array."""
         Z = self._codes(Z)
         return self.map_.values(Z).astype(self._known.rows.dtype, copy=False)
 
     def inverse_transform(self, Z):
-        """The same as ``predict``, under the name that transformers use."""
+        """Same as ``predict``, under the name that transformers use."""
         return self.predict(Z)
 
     def uncertainty(self, Z):
-        """The error to expect at each code, in units of the error of rows left out.
+        """The error to expect at each code, relative to the error on left-out rows.
 
-        It is about 1 among the known codes, larger where rows are hard to predict or two maps disagree, and grows with
-        the distance from all known codes: there the decoder extrapolates.
+        It is about 1 among the known codes, and larger where rows are hard to predict or two maps disagree. It grows
+        with the distance from all known codes, where the decoder extrapolates.
         """
         return self._uncertainty(self._codes(Z))
 
     @property
     def codes_(self) -> Array:
-        """The known codes, those of repeated pairs once."""
+        """The known codes; repeated pairs count once."""
         check_is_fitted(self)
         return self._known.codes
 

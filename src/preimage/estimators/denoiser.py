@@ -15,69 +15,69 @@ from preimage.kernels import Radial
 from preimage.kernels.base import is_number
 from preimage.noise import GaussianNoise
 
-BYTES_A_POINT = 200  # of an image, while it is denoised
+BYTES_A_POINT = 200  # working memory per point of an image
 
 
 class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.NestedParameters):
-    """Noise removed from rows, images and signals, with clean examples or without any.
+    """Removes noise from rows, images and signals, with or without clean examples.
 
-    Stages of kernel features with a learned inverse map, see :mod:`preimage.denoising`. Without clean examples they are
-    learned by Stein's identity, which needs Gaussian noise and its σ; with clean examples from corrupted copies of
-    them. Ridges and the number of levels are those of least error on validation rows: the true error with clean
-    examples, Stein's unbiased estimate of it without.
+    It chains stages of kernel features with a learned inverse map, see :mod:`preimage.denoising`. Without clean
+    examples, stages are learned by Stein's identity, which needs Gaussian noise and its σ; with clean examples, from
+    corrupted copies of them. Ridges and the number of levels minimise the error on validation rows: the true error with
+    clean examples, Stein's unbiased estimate without.
 
     Parameters
     ----------
     examples : "noisy" or "clean"
         Whether the rows given to ``fit`` are noisy or clean.
     noise : "auto", a noise law, a callable (X, rng) → Y, a number, or an array
-        The noise to remove; a number is the σ of Gaussian noise, an array that of every column of a table. "auto"
-        estimates σ from noisy rows; where the estimate is doubtful, a :class:`NoiseLevelWarning` says so, and σ is the
+        The noise to remove. A number is the σ of Gaussian noise, an array holds one σ per column of a table. "auto"
+        estimates σ from noisy rows; if the estimate is doubtful, it warns (:class:`NoiseLevelWarning`) and takes the
         lower end of its interval.
     geometry : None or tuple
         The shape of a row: (height, width) or (height, width, channels) for an image, (length,) for a signal, None for
-        a list of numbers. Neighbours of a point say much about it, so give the shape where there is one.
+        a list of numbers. Neighbouring points predict each other, so give the shape if there is one.
     scale : "auto", "standard" or "none"
-        Whether to standardise the columns first. "auto" does so for rows without a geometry, whose columns have units
-        and noise levels of their own: then σ is estimated for every column. A column that would gain nothing is left
-        unchanged, and so are constant columns and evenly spaced ones, such as time.
+        Whether to standardise the columns first. "auto" does so for rows without a geometry, whose columns differ in
+        unit and noise level; σ is then estimated for every column. Columns that would gain nothing stay unchanged, as
+        do constant and evenly spaced ones, such as time.
     kernel : kernel object or name
-        A kernel of the distance; without a length scale, each stage computes one from its inputs.
+        A radial kernel; without a length scale, each stage computes one from its inputs.
     n_landmarks : "auto" or int
-        Landmarks of each stage; above 300 at most one per 150 noisy points. "auto" leaves them to ``effort``, with
-        fewer for noisy examples in the first levels.
+        Landmarks per stage; above 300, at most one per 150 noisy points. "auto" leaves them to ``effort``, with fewer
+        in the first levels for noisy examples.
     n_stages : "auto" or int
-        The largest number of levels; fewer are kept where one more does not help. "auto" leaves it to ``effort``.
+        The largest number of levels; fewer are kept if more do not help. "auto" leaves it to ``effort``.
     effort : "quick", "standard" or "best"
-        How much time to spend: ``fit`` on landmarks, levels and places to learn from, ``denoise_image`` and
+        How much time to spend: in ``fit`` on landmarks, levels and places to learn from, in ``denoise_image`` and
         ``denoise_signal`` on the search for similar patches.
     random_state : int, RandomState, Generator or None
         Random numbers for landmarks, probes and corrupted copies.
     n_jobs : int or None
-        The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
-        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers; these bound a number too.
+        The most threads to use, −1 for all cores. None takes what the environment allows: process affinity,
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and joblib's worker limits, which also cap a given number.
 
     Attributes
     ----------
     noise_ : NoiseLaw
-        The noise that is removed: of the last ``fit``, or of the last image or signal.
+        The noise of the last ``fit``, image or signal.
     noise_along_time_ : SignalNoise
         The noise of every channel of the last signal.
     risk_ : float
-        The mean squared error per entry that remains, measured on validation rows; for an image or signal, Stein's
+        The remaining mean squared error per entry, measured on validation rows; for an image or signal, Stein's
         estimate of it. For a scaled table it is in units of the columns' standard deviations.
     stack_ : Stack
         The levels that ``fit`` found.
     summary_ : dict of ColumnRisk
-        For each column of a scaled table: its noise, the error that remains, what was removed, and whether it changed.
+        For each column of a scaled table: its noise, the remaining error, what was removed, and whether it changed.
     candidates_ : dict of floats
-        The risk of each estimate that was tried on the last image or signal.
+        The risk of each estimate tried on the last image or signal.
     residual_ : array
         What was removed from the last image.
 
     See Also
     --------
-    KernelPCA.denoise : One kernel PCA, with components that can be looked at.
+    KernelPCA.denoise : A single kernel PCA, whose components can be inspected.
     preimage.noise : Noise laws.
 
     Examples
@@ -140,7 +140,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
 
     @conventions.also_distributed
     def transform(self, X):
-        """Rows without noise."""
+        """The denoised rows of X."""
         check_is_fitted(self, "stack_")
         X = conventions.read_rows(self, X, reset=False)
         conventions.check_scale(X, "rows", smallest=0.0)
@@ -150,15 +150,15 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return found
 
     def denoise(self, X):
-        """The same as ``transform``, under the name that other estimators use."""
+        """Same as ``transform``, under the name that other estimators use."""
         return self.transform(X)
 
     def denoise_image(self, image):
-        """One image without noise, denoised from itself alone: (height, width), or (height, width, channels) in colour.
+        """One image, denoised from itself alone: (height, width), or (height, width, channels) in colour.
 
-        Similar patches are denoised together (:mod:`preimage.denoising.groups`). The noise may follow the brightness,
-        as that of counted light does, and values may be cut off at the ends of their range, as in picture files.
-        It ignores ``geometry``, and what ``fit`` has learned stays.
+        Similar patches are denoised together (:mod:`preimage.denoising.groups`). The noise may depend on the
+        brightness, as photon noise does, and values may be clipped to a range, as in image files. It ignores
+        ``geometry`` and keeps what ``fit`` has learned.
 
         It sets ``noise_``, ``risk_``, ``candidates_`` and ``residual_``.
         """
@@ -166,16 +166,16 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return self._alone(image, image if image.ndim == 3 else image[..., None])
 
     def denoise_stack(self, stack):
-        """Frames without noise, each from itself and its neighbours: (frames, height, width), or with channels last.
+        """Frames, each denoised from itself and its neighbours: (frames, height, width), or with channels last.
 
-        A film, or the slices of a volume: similar patches are sought in five frames. It sets the same attributes as
-        ``denoise_image``.
+        For films and the slices of a volume; it looks for similar patches in five frames. It sets the same attributes
+        as ``denoise_image``.
         """
         stack = _floating(stack, "a stack", (3, 4))
         return self._alone(stack, stack if stack.ndim == 4 else stack[..., None])
 
     def _alone(self, given: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """What is made of an image or a stack, ``image`` with an axis of channels."""
+        """An image or a stack, denoised in the shape of ``given``; ``image`` is the same with an axis of channels."""
         self._check_alone()
         with threads.limited(self.n_jobs):
             rng = conventions.generator(self.random_state)
@@ -187,11 +187,11 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return denoised
 
     def denoise_signal(self, signal):
-        """One signal without noise, denoised from itself alone: (length,), or (length, channels) for leads or stereo.
+        """One signal, denoised from itself alone: (length,), or (length, channels) for leads or stereo.
 
         Similar patches along time are denoised together (:mod:`preimage.denoising.signals`), in all channels at once.
-        The channels may differ in their noise, which may change along time. A long recording is denoised in pieces.
-        It ignores ``geometry`` and ``kernel``, and what ``fit`` has learned stays.
+        The noise may differ between channels and change over time. A long recording is denoised in pieces. It ignores
+        ``geometry`` and ``kernel``, and keeps what ``fit`` has learned.
 
         It sets ``noise_``, ``noise_along_time_``, ``risk_`` and ``candidates_``.
         """
@@ -206,7 +206,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
 
     def _check_alone(self) -> None:
         if self.examples != "noisy":
-            raise ValueError('an image or a signal alone has no clean examples: use Denoiser(examples="noisy").')
+            raise ValueError('a single image or signal has no clean examples: use Denoiser(examples="noisy").')
         self._check_effort()
 
     def _check_effort(self) -> None:
@@ -217,11 +217,11 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return denoising.Asked(self.examples, self.noise, self.geometry)
 
     def _is_scaled(self) -> bool:
-        """Whether the columns have units of their own."""
+        """Whether to standardise the columns."""
         if self.scale not in ("auto", "standard", "none"):
             raise ValueError(f'scale must be "auto", "standard" or "none", not {self.scale!r}.')
         if self.scale == "standard" and self.geometry is not None:
-            raise ValueError("the columns of images and signals have one unit: scale='standard' is for geometry=None.")
+            raise ValueError("the columns of images and signals share one unit: scale='standard' needs geometry=None.")
         return self.geometry is None and self.scale != "none"
 
     def _denoised(self, images: np.ndarray) -> np.ndarray:
@@ -232,7 +232,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return self.units_.outside(self.stack_(self.units_.inside(images))).astype(images.dtype)
 
     def _budget(self) -> denoising.Budget:
-        """What the effort allows, with the sizes that were given."""
+        """The budget of the chosen effort, with the sizes that were given."""
         self._check_effort()
         sizes = {name: getattr(self, name) for name in ("n_landmarks", "n_stages")}
         for name, value in sizes.items():
@@ -244,12 +244,12 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
     def _kernel(self) -> Radial:
         kernel = kernels.as_kernel(self.kernel)
         if not (isinstance(kernel, Radial) and hasattr(kernel, "length_scale")):
-            raise ValueError(f"{kernel!r} has no length scale: use Gaussian(), Matern() or another kernel that has.")
+            raise ValueError(f"{kernel!r} has no length scale: use Gaussian(), Matern() or another kernel with one.")
         return kernel
 
 
 def _shape(geometry, n_features: int) -> tuple[int, ...]:
-    """The shape of a row with its channels: one point of as many channels where there is no geometry."""
+    """The shape of a row with channels last; without a geometry, one point with a channel per column."""
     if geometry is None:
         return (1, n_features)
     sizes = tuple(geometry) if isinstance(geometry, tuple | list) else ()
@@ -265,7 +265,7 @@ def _shape(geometry, n_features: int) -> tuple[int, ...]:
 def _floating(values, what: str, n_axes: tuple[int, ...]) -> np.ndarray:
     values = np.asarray(values)
     if values.dtype.kind not in "fiub" or values.ndim not in n_axes or not values.size:
-        raise ValueError(f"{what} is an array of numbers with {' or '.join(map(str, n_axes))} axes.")
+        raise ValueError(f"{what} must be an array of numbers with {' or '.join(map(str, n_axes))} axes.")
     if not np.isfinite(values).all():
         raise ValueError(f"{what} with NaN or infinite values cannot be denoised: fill them first.")
     values = tiles.floating(values)

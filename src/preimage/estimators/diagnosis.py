@@ -24,7 +24,7 @@ class DiagnosisMixin:
     _checked: Callable[[Any], np.ndarray]
 
     def contributions(self, X, *, of="both", form="reconstruction", rows=None) -> np.ndarray:
-        """What every column contributes to the statistics of the rows of a run, shape (rows, d).
+        """The contribution of every column to the statistics of the rows of a run, shape (rows, d).
 
         Parameters
         ----------
@@ -33,8 +33,9 @@ class DiagnosisMixin:
         of : "both", "T2" or "SPE"
             "both" is their sum, each divided by its classical limit.
         form : "reconstruction" or "derivative"
-            By how much the statistic would fall if this sensor alone were corrected (Alcala & Qin 2009), or its
-            derivative, per standard deviation of the column. The first identifies the sensor; the second is cheap.
+            "reconstruction" is by how much the statistic would fall if this sensor alone were corrected (Alcala & Qin
+            2009), and identifies the sensor. "derivative" is its derivative per standard deviation of the column, and
+            is cheap.
         rows : sequence of int, optional
             Indices of rows; None means all.
         """
@@ -49,7 +50,7 @@ class DiagnosisMixin:
     def reconstruct(self, X) -> np.ndarray:
         """What the sensors should read: the pre-images of the projected rows, in the units of the columns.
 
-        With an EWMA, rows are averages.
+        With an EWMA, they are moving averages.
         """
         features, _ = self._features(X, None)
         back = self.process_.model.denoise(features, outlier_scale="auto")
@@ -71,7 +72,7 @@ class DiagnosisMixin:
         -------
         table : dict of lists, as ``pandas.DataFrame`` takes it
             ``row``, ``column``, ``contribution``, ``reading``, and ``expected``: what this sensor should read if all
-            others are right. With an EWMA, readings are averages.
+            others are right. With an EWMA, readings are moving averages.
         """
         run, X = self.stream(), self._checked(X)
         alarms = self.calibration_.reference.index(run.extend(X)) > 1
@@ -91,7 +92,7 @@ class DiagnosisMixin:
         return [str(name) for name in _check_feature_names_in(self)]
 
     def _features(self, X, rows: Sequence[int] | np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of a run with their past, and where constants have changed."""
+        """The rows of a run with their past, and where constant columns have changed."""
         X = self._checked(X)
         chosen = slice(None) if rows is None else np.asarray(rows)
         return self.process_.past(X)[chosen], self.process_.scaling.moved(X[chosen])

@@ -1,6 +1,6 @@
-"""Fitting kernel PCA: functions from settings and rows to a model, for rows in memory, in chunks, and in a stream.
+"""Fit kernel PCA to rows in memory, in chunks or in a stream, from checked settings.
 
-The estimator, :mod:`preimage.distributed` and the search over settings call these.
+The estimator, :mod:`preimage.distributed` and the search over settings call these functions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from preimage.gram.operators import gram_operator
 from preimage.io.chunks import Chunks
 from preimage.kernels import Kernel, Precomputed, scales
 
-ENOUGH = 50_000  # rows of a stream from which landmarks and length scales are taken
+ENOUGH = 50_000  # rows of a stream that landmarks and length scales are taken from
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Settings:
 
     @classmethod
     def of(cls, estimator: Any) -> Settings:
-        """The settings of an estimator; refuses invalid ones and those that do not go together."""
+        """The settings of an estimator; refuses invalid and incompatible ones."""
         conventions.check_flags(estimator, "center", "copy_X")
         kernel = kernels.as_kernel(estimator.kernel)
         approximation = features.as_approximation(estimator.approximation)
@@ -67,7 +67,7 @@ def fit_rows(settings: Settings, X: Rows, rng: Generator) -> Decomposition:
 
 
 def fit_exact(settings: Settings, X: Rows, rng: Generator, *, solver: Any = None, gram: Any = gram_operator) -> Exact:
-    """The exact model of all rows; ``gram`` makes the operator, by a solver of its own where one is given."""
+    """The exact model of all rows; ``gram`` makes the operator, and ``solver`` replaces that of the settings."""
     conventions.check_kernel_takes(settings.kernel, X)
     if isinstance(settings.kernel, Precomputed):
         conventions.check_kernel_matrix(X)
@@ -112,14 +112,14 @@ def merge(settings: Settings, ours: Decomposition, theirs: Decomposition, rng: G
 
 
 def prepare_features(settings: Settings, X: Rows, rng: Generator, scaled_by: Any = None) -> FeatureMap:
-    """The feature map for the rows of X; rules for length scales look at ``scaled_by`` where it is given."""
+    """The feature map for the rows of X; length-scale rules use ``scaled_by`` instead if it is given."""
     conventions.check_kernel_takes(settings.kernel, X)
     kernel = _resolved(settings.kernel, X if scaled_by is None else scaled_by)
     return settings.approximation.prepare(kernel, X, rng)
 
 
 def _resolved(kernel: Kernel, X: Rows) -> Kernel:
-    """The kernel with numbers for its rules; a length scale that was given is warned of where it is useless."""
+    """The kernel with numbers in place of its rules; warns if a given length scale is too short."""
     if not scales.takes_rows(kernel):
         scales.warn_if_too_short(kernel, X)
     return scales.resolve(kernel, X)
@@ -146,15 +146,15 @@ def _joint_sample(old: Rows, n_old: int, new: Rows, n_new: int, rng: Generator) 
 
 
 def _moments(model: Decomposition) -> tuple[OnFeatures, Moments]:
-    """A model that can take more rows, and the moments of those that it has seen."""
+    """The model and the moments of the rows it has seen; refuses a model that cannot take more rows."""
     if not isinstance(model, OnFeatures):
         raise ValueError(
-            "only a model that was fitted with an approximation, and not compressed since, can take more rows; this "
-            "one keeps no moments of the rows it has seen. Add the rows before compressing, or call fit to start again."
+            "this model cannot take more rows: it was fitted without an approximation, or compressed since. Add the "
+            "rows before compressing, or call fit to start again."
         )
     if model.moments is None:
         raise ValueError(
-            "this model was fitted on fewer rows than features, by their Gram matrix, and cannot take more rows: "
-            "fit it on more rows than features first, or take fewer features."
+            "this model was fitted on fewer rows than features, so it cannot take more rows: fit it on more rows than "
+            "features first, or use fewer features."
         )
     return model, model.moments

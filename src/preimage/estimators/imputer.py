@@ -22,26 +22,27 @@ from preimage.kernels.base import is_number
 
 
 class Imputer(Persistent, TransformerMixin, BaseEstimator):
-    """Missing entries of a table, filled from the other entries of their row.
+    """Fills missing entries of a table from the other entries of their row.
 
-    It learns from rows with gaps anywhere and needs no complete ones. Columns are standardised. A Gaussian model is
+    It learns from rows with gaps anywhere and needs no complete ones. Columns are standardised, and a Gaussian model is
     fitted by EM. Then kernel ridge regressions of every column on the others, a density with a Gaussian around every
-    row, and kernel PCA are fitted on the filled rows until the entries settle. Their settings are those of least error
-    at observed entries that are hidden in the pattern of the gaps. The answer is a weighted mean, with weights for
-    every column from the same errors; what does not help has weight 0. Observed entries stay as they are.
+    row, and kernel PCA are fitted to the filled rows until the entries settle. Their settings minimise the error at
+    observed entries, hidden in the pattern of the gaps. The result is a weighted mean of these candidates; every column
+    has its own weights, from the same errors, and a candidate that does not help has weight 0. Observed entries stay as
+    they are.
 
     Parameters
     ----------
     missing_values : float or NaN
-        The mark of a missing entry.
+        The value that marks a missing entry.
     categorical : None or list of columns
-        Columns, by number or name, whose numbers are levels: they are filled by one of the levels that were seen.
-        Columns of text are, without being named here; a table with text comes back as an array of objects, or as a
-        frame by ``set_output``.
+        Columns, by number or name, whose numbers are levels; their gaps are filled with a level seen in ``fit``. Text
+        columns are always categorical. A table with text is returned as an array of objects, or as a frame if
+        ``set_output`` asks for one.
     add_indicator : bool
-        Whether to append columns that mark what was missing, as scikit-learn's imputers do.
+        Whether to append columns that mark missing entries, as scikit-learn's imputers do.
     keep_empty_features : bool
-        Whether columns without any entry are filled with 0; they are left out otherwise, as in scikit-learn.
+        Whether to fill columns without any entry with 0; otherwise they are dropped, as in scikit-learn.
     random_state : int, RandomState, Generator or None
         Random numbers for hidden entries and draws.
     n_jobs : int or None
@@ -58,7 +59,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     See Also
     --------
-    KernelPCA.impute : By one kernel PCA.
+    KernelPCA.impute : Imputes by a single kernel PCA.
 
     Examples
     --------
@@ -111,7 +112,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     @conventions.keeps_n_jobs
     def transform(self, X):
-        """The rows with their gaps filled; with ``add_indicator``, columns that mark what was missing follow."""
+        """The rows with their gaps filled, followed by indicator columns if ``add_indicator`` is set."""
         rows, given = self._read(X)
         filled = self._answer(self._filled(rows), given)
         if self.add_indicator:
@@ -120,7 +121,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     @conventions.in_input_columns
     def impute(self, X):
-        """The filled rows alone; the name is that of :meth:`KernelPCA.impute`."""
+        """The filled rows without indicator columns, under the name of :meth:`KernelPCA.impute`."""
         rows, given = self._read(X)
         return self._framed(self._answer(self._filled(rows), given), X)
 
@@ -128,16 +129,16 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
     def uncertainty(self, X):
         """The expected standard deviation of the error of every filled entry; 0 where an entry is observed.
 
-        It is that of the Gaussian model given the observed entries of the row, times a factor per column by which the
-        errors at hidden entries exceed it. Categories have that of their level's indicator.
+        It is the deviation of the Gaussian model given the observed entries of the row, times the factor, per column,
+        by which the errors at hidden entries exceed it. For a category it is that of the level's indicator.
         """
         return self._deviations(self._read(X)[0])
 
     @conventions.keeps_n_jobs
     def interval(self, X, level=0.9):
-        """Lower and upper ends of an interval that holds a filled entry with the given probability; equal if observed.
+        """Lower and upper ends of an interval that holds the true entry with probability ``level``; equal if observed.
 
-        The width is calibrated on hidden entries (split conformal prediction), whatever the law of the errors. Text has
+        The width is calibrated on hidden entries (split conformal prediction), for errors of any distribution. Text has
         no interval: NaN.
         """
         if not (is_number(level) and 0 < level < 1):
@@ -150,14 +151,14 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
 
     @conventions.keeps_n_jobs
     def sample(self, n_samples=5, X=None):
-        """Tables for multiple imputation, shape (n_samples, rows, columns): gaps are drawn, not filled by their mean.
+        """Tables for multiple imputation, shape (n_samples, rows, columns): gaps are drawn, not filled with their mean.
 
-        Entries of a row are drawn jointly, with the uncertainty of ``uncertainty``.
+        The gaps of a row are drawn jointly, with the deviations of ``uncertainty``.
 
         Parameters
         ----------
         n_samples : int
-            How many tables.
+            The number of tables.
         X : array of shape (rows, d), optional
             Rows with gaps; by default those of ``fit``.
         """
@@ -181,7 +182,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         return np.concatenate([kept, np.array(indicators, dtype=object)]) if self.add_indicator else kept
 
     def _read(self, X, *, reset: bool = False) -> tuple[Array, Array]:
-        """Rows in double precision with NaN for what is missing, and as they were given."""
+        """The rows in double precision with NaN for missing entries, and the rows as given."""
         if not reset:
             check_is_fitted(self)
         if reset:
@@ -200,13 +201,13 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         return rows, given
 
     def _with_entries(self, X: Array) -> Array:
-        """Which columns have any entry; a warning names the others."""
+        """Which columns have any entry; warns of the others."""
         known = np.asarray(np.isfinite(X).any(axis=0))
         if not known.any():
-            raise ValueError("X has no entry in any column, and so nothing to learn from.")
+            raise ValueError("X has no entry in any column: give rows with some observed entries.")
         if not known.all():
             empty = in_words(getattr(self, "feature_names_in_", np.arange(X.shape[1]))[~known].tolist())
-            fate = "filled with 0" if self.keep_empty_features else "left out of the answer"
+            fate = "filled with 0" if self.keep_empty_features else "left out of the result"
             warn(f"no entry to learn from in {empty}, {fate}.", NothingFoundWarning)
         return known
 
@@ -223,7 +224,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         return self.text_.kept(self.known_ | self.keep_empty_features)
 
     def _answer(self, filled: Array, given: Array) -> Array:
-        """Filled rows as they were given: text, or numbers of the same precision."""
+        """Filled rows in the type of the given ones: text, or numbers of the same precision."""
         if not self.text_.are_any:
             return filled.astype(given.dtype, copy=False)
         return self._kept_text().decode(filled, given[:, self.known_ | self.keep_empty_features])
@@ -281,7 +282,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
                 raise ValueError(f"categorical names the column {column!r}, which X does not have.")
             place = names.index(column) if isinstance(column, str) else int(column)
             if not 0 <= place < len(chosen):
-                raise ValueError(f"categorical names the column {place}, and X has {len(chosen)}.")
+                raise ValueError(f"categorical names the column {place}, but X has only {len(chosen)}.")
             chosen[place] = True
         return chosen
 

@@ -25,7 +25,7 @@ from preimage.preimages.outliers import damp_outliers
 class InverseMixin:
     """Decoding, denoising and imputation for an estimator that holds a fitted ``decomposition_``.
 
-    Calls change nothing in the estimator, so that several threads may share it.
+    Calls do not change the estimator, so threads may share it.
     """
 
     preimage: Any
@@ -38,23 +38,23 @@ class InverseMixin:
     @conventions.in_input_columns
     @conventions.also_distributed
     def inverse_transform(self, X):
-        """Points of input space for rows X of codes.
+        """Points of input space for the rows X of codes.
 
-        Only the codes are used, no inputs. ``find_preimages(codes=X)`` returns diagnostics as well.
+        ``find_preimages(codes=X)`` also returns diagnostics.
         """
         return self._decode(X, "X").points
 
     @conventions.in_input_columns
     @conventions.also_distributed
     def denoise(self, X, *, outlier_scale=None, n_rounds=10):
-        """The rows of X projected onto the subspace, and the pre-images of the projections.
+        """The denoised rows of X: the pre-images of their projections onto the subspace.
 
-        Iterative methods start at the noisy rows themselves. ``find_preimages(X)`` returns diagnostics as well.
+        Iterative methods start at the noisy rows. ``find_preimages(X)`` also returns diagnostics.
 
-        With ``preimage="auto"`` the training rows count as clean. On average the answers are then no worse than the
-        rows themselves, whatever the number of components, if the noise is a tenth of a column's standard deviation or
-        more. If the training rows are noisy, too, ``preimage=Wiener(noise="implied")`` takes what is no component for
-        noise; if you know the noise, ``Wiener(noise=sigma)`` takes more off. See :class:`preimage.preimages.Wiener`.
+        With ``preimage="auto"`` the training rows count as clean. On average the result is then no worse than the noisy
+        rows, for any number of components, if the noise is at least a tenth of a column's standard deviation. If the
+        training rows are noisy too, ``preimage=Wiener(noise="implied")`` treats all that the components leave out as
+        noise; if you know the noise, ``Wiener(noise=sigma)`` removes more. See :class:`preimage.preimages.Wiener`.
 
         Parameters
         ----------
@@ -94,10 +94,10 @@ class InverseMixin:
     def impute(self, X, *, n_rounds=5):
         """The rows of X with their NaN entries filled; observed entries stay as they are.
 
-        Gaps are filled by the conditional mean of a Gaussian model of the training rows, and then ``n_rounds`` times by
-        the pre-image of the projection. With ``preimage="auto"`` the answer is a weighted mean of the Gaussian model's,
-        :class:`Learned`'s and :class:`Distance`'s; the weights, which may be 0, have the least error at hidden entries
-        of held-out training rows. They are found when ``impute`` is first called.
+        Gaps are filled with the conditional mean of a Gaussian model of the training rows, and then ``n_rounds`` times
+        with the pre-image of the projection. With ``preimage="auto"`` the result is a weighted mean of those of the
+        Gaussian model, :class:`Learned` and :class:`Distance`. The weights, which may be 0, minimise the error at
+        hidden entries of held-out training rows; the first call finds them.
         """
         check_is_fitted(self)
         kernel = self.decomposition_.kernel
@@ -170,7 +170,7 @@ class InverseMixin:
 
 
 def warn_if_nothing_is_filtered(model: Decomposition) -> None:
-    """Denoising by all components returns the noise as well."""
+    """Warn if all components are kept, because denoising then keeps the noise too."""
     if model.is_complete:
         warn(
             "all components are kept, so the projection filters nothing: choose n_components to denoise.",
@@ -179,13 +179,13 @@ def warn_if_nothing_is_filtered(model: Decomposition) -> None:
 
 
 def find(estimator: Any, codes: Array, task: str, starts: Rows | None = None) -> Preimages:
-    """Pre-images of the projections with these codes, by a fitted estimator's method for the task."""
+    """Pre-images of the projections with these codes, by the fitted estimator's method for the task."""
     model = estimator.decomposition_
     inverse_map = prepared(estimator, preimages.method_for(estimator.preimage, model.kernel, task))
     return preimages.find_in_batches(inverse_map, model.expand(codes), starts)
 
 
 def prepared(estimator: Any, method: Any) -> Any:
-    """A method prepared for the estimator's model: once, when it is first needed."""
+    """The method prepared for the estimator's model, once, on first use."""
     model, seed = estimator.decomposition_, estimator._seed
     return model.remembered((method, seed), lambda: method.prepare(model, np.random.default_rng(seed)))

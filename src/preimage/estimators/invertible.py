@@ -18,8 +18,8 @@ def _embeds_new_rows(estimator) -> bool:
     embedding = getattr(estimator, "embedding_model_", estimator.embedding)
     if not hasattr(embedding, "transform"):
         raise AttributeError(
-            f"{type(embedding).__name__} embeds only the rows of its fit: take fit_transform, or an embedding "
-            "with a transform, such as UMAP or Isomap."
+            f"{type(embedding).__name__} cannot embed new rows: use fit_transform, or an embedding with a transform, "
+            "such as UMAP or Isomap."
         )
     return True
 
@@ -30,8 +30,8 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     Parameters
     ----------
     embedding : transformer
-        UMAP, TSNE, Isomap, PaCMAP or any other with ``fit_transform``. One that is fitted already is kept,
-        and ``fit`` needs the rows that it was fitted on.
+        UMAP, TSNE, Isomap, PaCMAP or any other with ``fit_transform``. A fitted embedding is kept; ``fit`` then needs
+        the rows that it was fitted on.
     decoder : Decoder, optional
         None is ``Decoder()``.
 
@@ -63,7 +63,7 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         self.decoder = decoder
 
     def fit(self, X, y=None):
-        """Fit the embedding unless it is fitted already, and learn the inverse map."""
+        """Fit the embedding unless it is already fitted, and learn the inverse map."""
         self.fit_transform(X, y)
         return self
 
@@ -86,7 +86,7 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         return check_array(self.embedding_model_.transform(X), dtype=conventions.FLOATS)
 
     def inverse_transform(self, Z):
-        """Rows for codes."""
+        """The rows decoded from the codes Z."""
         check_is_fitted(self)
         return self.decoder_.predict(Z)
 
@@ -97,7 +97,7 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
 
     @property
     def codes_(self) -> Array:
-        """Codes of the rows of the fit."""
+        """Codes of the training rows."""
         check_is_fitted(self)
         return self.decoder_.codes_
 
@@ -125,6 +125,6 @@ def _known_codes(embedding: Any, X: Any) -> Any:
     if hasattr(embedding, "transform"):
         return embedding.transform(X)
     raise ValueError(
-        f"this {type(embedding).__name__} holds the codes of {0 if known is None else len(known)} rows, and X has {n}: "
+        f"this {type(embedding).__name__} holds the codes of {0 if known is None else len(known)} rows, but X has {n}: "
         "give the rows that it was fitted on."
     )

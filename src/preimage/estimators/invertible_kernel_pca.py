@@ -19,14 +19,14 @@ RIDGES = tuple(10.0 ** (exponent / 2) for exponent in range(-8, 5))  # relative 
 
 
 class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, conventions.NestedParameters):
-    """Kernel PCA on features σ(Wx + b), undone step by step (Gedon et al. 2023).
+    """Kernel PCA on features σ(Wx + b), inverted step by step (Gedon et al. 2023).
 
-    There are two inverse maps, for different questions:
+    It has two inverse maps:
 
-    * ``denoise(X)`` *filters an input*: the projection, the activation and the linear map are undone in turn (eq. 4),
-      and what the activation loses is taken from the input itself, around the bottleneck of the components;
-    * ``inverse_transform(X)`` *decodes a code*: there is no input to take anything from, and the nearest training code
-      lends its point as an anchor.
+    * ``denoise(X)`` *filters an input*: the projection, the activation and the linear map are inverted in turn (eq. 4),
+      and what the activation loses is taken from the input itself, bypassing the components;
+    * ``inverse_transform(X)`` *decodes a code*: there is no input, and the training point with the nearest code
+      serves as an anchor.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
     random_state : int, RandomState, Generator or None
         Random numbers for weights and held-out rows.
     copy_X : bool
-        Whether the model keeps a copy of the training rows, which ``inverse_transform`` takes its anchors from. If
-        False it keeps the array itself, which must not change from then on; rows of a memmap are never copied.
+        Whether the model keeps a copy of the training rows, which ``inverse_transform`` uses as anchors. If False it
+        keeps the array itself, which must not change afterwards; rows of a memmap are never copied.
     n_jobs : int or None
-        The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
-        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers; these bound a number too.
+        The most threads to use, −1 for all cores. None takes what the environment allows: process affinity,
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and joblib's worker limits, which also cap a given number.
 
     Attributes
     ----------
@@ -133,24 +133,24 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
     @conventions.finite_answers
     def transform(self, X: RowsLike):
         """Codes of the rows: the components of their features."""
-        return self._by_rows(self._rows(X), lambda X: self.map_.codes(X))
+        return self._by_rows(self._rows(X), self.map_.codes)
 
     @conventions.also_tensors
     @conventions.finite_answers
     def denoise(self, X: RowsLike):
-        """The rows filtered: the three steps undone with the bypass of the rows themselves."""
-        return self._by_rows(self._rows(X), lambda X: self.map_.filter(X))
+        """The filtered rows: the three steps inverted, with the rows themselves as bypass."""
+        return self._by_rows(self._rows(X), self.map_.filter)
 
     @conventions.also_tensors
     @conventions.finite_answers
     def inverse_transform(self, X: RowsLike):
-        """Points for rows X of codes, with no input to take a bypass from."""
+        """Points for the rows X of codes, without a bypass."""
         check_is_fitted(self)
         codes = conventions.read_codes(X, self.n_components_)
-        return self._by_rows(codes, lambda Z: self._decoder(Z), self._decoder.row_bytes)
+        return self._by_rows(codes, self._decoder, self._decoder.row_bytes)
 
     def _sizes(self, d: int) -> tuple[int, float | None]:
-        """The number of features, and the ridge or None where it is to be chosen."""
+        """The number of features, and the ridge, or None if it is "auto"."""
         n_features = max(500, 2 * d) if self.n_features is None else self.n_features
         if not is_number(n_features) or n_features < 1 or n_features != int(n_features):
             raise ValueError(f"n_features must be a whole number of at least 1, not {n_features!r}.")
@@ -161,7 +161,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         return int(n_features), float(self.ridge)
 
     def _by_rows(self, X: RowsLike, function, row_bytes: float | None = None) -> np.ndarray:
-        """Answers for blocks of rows; ``row_bytes`` is the memory of a row (else a few sets of features)."""
+        """``function`` of blocks of rows; ``row_bytes`` is the memory per row, by default a few sets of features."""
         blocks = tiles.row_blocks(len(X), row_bytes or COPIES * self.map_.offsets.nbytes)
         with threads.limited(self.n_jobs):
             return np.concatenate([function(X[rows]) for rows in blocks])
@@ -181,7 +181,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
 
 
 def _best_ridge(fitted: InvertibleMap, X: RowsLike, features: np.ndarray, rng: np.random.Generator) -> float:
-    """The λ with the least error of filtered rows that were left out of the components."""
+    """The λ with the least filtering error on rows held out of the components."""
     order = rng.permutation(len(X))
     held, kept = np.split(order, [max(1, len(X) // 5)])
     q = len(fitted.components.eigenvalues)

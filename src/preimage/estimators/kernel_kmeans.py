@@ -31,8 +31,8 @@ class KernelKMeans(
 ):
     """k-means in feature space, with pre-images of the centroids.
 
-    Lloyd's steps, then moves of single points, the best first, as long as one lowers the inertia: they improve
-    partitions at which Lloyd's steps stop.
+    Lloyd's steps are followed by moves of single points, best first, as long as one lowers the inertia. The moves
+    improve partitions at which Lloyd's steps stop.
 
     Parameters
     ----------
@@ -45,22 +45,22 @@ class KernelKMeans(
     n_init : int
         The number of starts, of which the best is kept; given seeds are one start.
     max_iter : int
-        The most Lloyd steps from one start; ``max_iter`` × ``n_clusters`` is the most moves.
+        The most Lloyd steps per start; there are at most ``max_iter`` × ``n_clusters`` moves.
     tol : float
-        Lloyd's steps end where one lowers the inertia by less than this fraction of it.
+        Lloyd's steps end when one lowers the inertia by less than this fraction of it.
     approximation : None, int or approximation object
-        None is exact: the kernel matrix is stored where it fits, else recomputed by tiles. A number of landmarks, or
-        ``Nystrom(...)``, clusters explicit features of the rows instead, and the centroids are expansions over the
+        None is exact: the kernel matrix is stored if it fits, else recomputed in tiles. A number of landmarks, or
+        ``Nystrom(...)``, clusters explicit features of the rows instead; the centroids are then expansions over the
         landmarks.
     random_state : int, RandomState, Generator or None
         Random numbers for seeds and landmarks.
     copy_X : bool
-        Whether an exact model keeps a copy of the training rows (of the kernel matrix where it is precomputed). If
-        False it keeps the array itself, which must not change from then on. Rows of a memmap are never copied: an exact
-        model reads them where they are, and changes when the file does. Landmarks are always copied.
+        Whether an exact model keeps a copy of the training rows, or of the precomputed kernel matrix. If False it keeps
+        the array itself, which must not change afterwards. Rows of a memmap are never copied: an exact model reads them
+        from the file, and changes when the file does. Landmarks are always copied.
     n_jobs : int or None
-        The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
-        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers; these bound a number too.
+        The most threads to use, −1 for all cores. None takes what the environment allows: process affinity,
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and joblib's worker limits, which also cap a given number.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class KernelKMeans(
 
     @conventions.also_distributed
     def fit(self, X: RowsLike, y=None, sample_weight=None):
-        """Cluster the rows of X (of the kernel matrix X where it is precomputed).
+        """Cluster the rows of X; with a precomputed kernel, X is the kernel matrix.
 
         Rows of weight 0 are ignored; they get the label of the nearest centroid.
         """
@@ -136,7 +136,7 @@ class KernelKMeans(
         return self
 
     def fit_predict(self, X: RowsLike, y=None, sample_weight=None):
-        """The clusters of the training rows."""
+        """Fit, and return the clusters of the training rows."""
         return self.fit(X, sample_weight=sample_weight).labels_.copy()
 
     @conventions.also_distributed
@@ -148,7 +148,7 @@ class KernelKMeans(
     def transform(self, X: RowsLike, diagonal=None):
         """Distances in feature space of the rows to the centroids, shape (rows, n_clusters).
 
-        With a precomputed kernel the values k(x, x) of the rows must be given as ``diagonal``.
+        A precomputed kernel needs the values k(x, x) of the rows as ``diagonal``.
         """
         return self._distances(self._rows(X), diagonal)
 
@@ -160,7 +160,7 @@ class KernelKMeans(
     def score(self, X: RowsLike, y=None, diagonal=None):
         """Minus the sum of squared distances of the rows to their nearest centroids.
 
-        With a precomputed kernel the values k(x, x) of the rows must be given as ``diagonal``.
+        A precomputed kernel needs the values k(x, x) of the rows as ``diagonal``.
         """
         return -float(np.square(self._distances(self._rows(X), diagonal).min(axis=1)).sum())
 
@@ -183,8 +183,8 @@ class KernelKMeans(
         gram = plain_gram(kernel, points) if features_map is None else _feature_gram(features_map, points)
         if self.n_clusters > 1 and clustering.is_single_point(gram):
             raise ValueError(
-                f"all rows are equal for this kernel, so that there are no {self.n_clusters} clusters among them: "
-                "check the data and the kernel's parameters."
+                f"all rows are equal for this kernel, so they cannot form {self.n_clusters} clusters: check the data "
+                "and the kernel's parameters."
             )
         starts = self._starts(gram, kernel, points, weights[kept], rng)
         found = clustering.cluster(gram, weights[kept], self.n_clusters, starts, max_iter=self.max_iter, tol=self.tol)
@@ -208,7 +208,7 @@ class KernelKMeans(
         return found
 
     def _starts(self, gram, kernel: Kernel, points, weights, rng) -> list[Callable[[], np.ndarray]]:
-        """Functions that return labels to start from."""
+        """Functions that return initial labels, one per start."""
         if not isinstance(self.init, str):
             seeds = self._seeds(kernel, points)
             return [lambda: (kernel.diagonal(seeds) - 2 * tiles.cross(kernel, points, seeds)).argmin(axis=1)]
@@ -220,7 +220,7 @@ class KernelKMeans(
         shares = np.zeros((self.n_clusters, len(weights)))
         shares[part.labels, np.arange(len(weights))] = weights / part.masses[part.labels]
         missed = 0.0
-        if isinstance(part.gram, FeatureGram):  # means of features, turned into weights on the landmarks
+        if isinstance(part.gram, FeatureGram):  # turn means of features into weights on the landmarks
             shares = part.gram.combine(shares) @ features_map.root.T
             missed = float(weights @ (part.gram.own - part.gram.diagonal))
             points = features_map.landmarks
@@ -239,7 +239,7 @@ class KernelKMeans(
         return np.sqrt(np.where(distances2 > rounding, distances2, 0))
 
     def _relative_distances2(self, X: RowsLike) -> np.ndarray:
-        """Squared distances to the centroids but for k(x, x), which is the same for all of them."""
+        """Squared distances to the centroids without the term k(x, x), which is the same for all of them."""
         return self._norms2 - 2 * self.centroids_.inner(X).T
 
     def _check(self, X: RowsLike, weights: np.ndarray) -> None:
@@ -265,7 +265,7 @@ class KernelKMeans(
     def _seeds(self, kernel: Kernel, points) -> np.ndarray:
         """The points given as ``init``."""
         if isinstance(kernel, Precomputed):
-            raise ValueError('a precomputed kernel has no values for given points: give init="k-means++" or "random".')
+            raise ValueError('a precomputed kernel has no values for given points: use init="k-means++" or "random".')
         seeds = check_array(self.init, dtype=conventions.FLOATS, input_name="init")
         if seeds.shape != (self.n_clusters, points.shape[1]):
             raise ValueError(
@@ -279,14 +279,14 @@ class KernelKMeans(
 
 
 def _feature_gram(features_map, points) -> FeatureGram:
-    """The Gram matrix of explicit features; rows of a Dask array keep theirs on the workers."""
+    """The Gram matrix of explicit features; those of a Dask array stay on the workers."""
     if hasattr(points, "feature_gram"):
         return points.feature_gram(features_map)
     return FeatureGram(features_map(points), features_map.kernel.diagonal(points))
 
 
 def sample_weights(sample_weight, n: int) -> np.ndarray:
-    """Weights as floats, 1 each if none are given; invalid ones are refused."""
+    """Weights as floats, 1 each if none are given; refuses invalid ones."""
     if sample_weight is None:
         return np.ones(n)
     weights = np.full(n, float(sample_weight)) if is_number(sample_weight) else np.asarray(sample_weight, dtype=float)
@@ -295,12 +295,12 @@ def sample_weights(sample_weight, n: int) -> np.ndarray:
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must hold finite numbers that are not negative.")
     if not weights.any():
-        raise ValueError("sample_weight is zero everywhere: no row takes part in the clustering.")
+        raise ValueError("sample_weight is zero everywhere: give at least one row a positive weight.")
     return weights
 
 
 def _distinct(X: RowsLike):
-    """The rows without repetitions, so that a row given twice and a row of twice the weight give the same scale."""
+    """The distinct rows, so that repeating a row and doubling its weight give the same length scale."""
     if sp.issparse(X):
         ends = zip(X.indptr, X.indptr[1:], strict=False)
         keys = [(X.indices[i:j].tobytes(), X.data[i:j].tobytes()) for i, j in ends]

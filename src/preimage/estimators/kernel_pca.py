@@ -43,21 +43,21 @@ class KernelPCA(
 ):
     """Kernel principal component analysis with pre-images.
 
-    ``inverse_transform`` decodes codes alone; ``denoise`` also uses the noisy rows, which are near the answer. With
+    ``inverse_transform`` decodes codes alone; ``denoise`` also uses the noisy rows, which are near the result. With
     ``preimage="auto"`` each takes the method that suits it (:func:`preimage.preimages.choose_preimage_method`), so
-    ``denoise(X)`` is not ``inverse_transform(transform(X))``.
-    A method given by name or object serves both; iterative methods then still start at the noisy row in ``denoise``.
+    ``denoise(X)`` is not ``inverse_transform(transform(X))``. A method given by name or object serves both; in
+    ``denoise``, iterative methods still start at the noisy row.
 
     Parameters
     ----------
     n_components : int, float in (0, 1), "auto" or None
         The number of components, the fraction of variance that they must reach, or None for all. "auto" keeps those
-        that stand out by parallel analysis, see :func:`preimage.selection.parallel_analysis`.
+        that exceed chance, see :func:`preimage.selection.parallel_analysis`.
     kernel : kernel object, name, callable or "precomputed"
         See :mod:`preimage.kernels`. A callable takes two matrices and returns the matrix of values.
     approximation : None, int or approximation object
         None is exact. A number of landmarks, or an object of :mod:`preimage.features` such as ``Nystrom(points)`` with
-        landmarks of your own, makes time linear in the number of rows and lets them come from files and streams.
+        landmarks of your own, makes time linear in the number of rows and allows rows from files and streams.
     solver : "auto", name or solver object
         See :mod:`preimage.eigen`.
     preimage : "auto", name or method object
@@ -67,20 +67,20 @@ class KernelPCA(
     random_state : int, RandomState, Generator or None
         Random numbers for solvers and methods.
     copy_X : bool
-        Whether an exact model keeps a copy of the training rows (of the kernel matrix where it is precomputed). If
-        False it keeps the array itself, which must not change from then on. Rows of a memmap or of a file given by its
-        path are never copied: an exact model reads them where they are, and changes when the file does. What a model
-        with an approximation keeps is always copied.
+        Whether an exact model keeps a copy of the training rows, or of the precomputed kernel matrix. If False it keeps
+        the array itself, which must not change afterwards. Rows of a memmap or of a file given by its path are never
+        copied: an exact model reads them from the file, and changes when the file does. A model with an approximation
+        always copies what it keeps.
     n_jobs : int or None
-        The most threads to use, −1 for all cores. None takes what the environment allows: the affinity of the process,
-        ``OMP_NUM_THREADS``, ``threadpool_limits`` and the limits of joblib's workers; these bound a number too.
+        The most threads to use, −1 for all cores. None takes what the environment allows: process affinity,
+        ``OMP_NUM_THREADS``, ``threadpool_limits`` and joblib's worker limits, which also cap a given number.
 
     Attributes
     ----------
     eigenvalues_ : array of shape (q,)
         Leading eigenvalues of the centred kernel matrix.
     explained_variance_ratio_ : array of shape (q,)
-        Their share of the total variance, exact also when few are computed.
+        Their share of the total variance, exact even if few are computed.
     kernel_ : Kernel
         The kernel with numbers for all its parameters.
     components_ : Expansion
@@ -95,7 +95,7 @@ class KernelPCA(
     See Also
     --------
     Denoiser : Stages of kernel features, for images, signals and tables.
-    InvertibleKernelPCA : Features that can be undone step by step.
+    InvertibleKernelPCA : Features that can be inverted step by step.
     preimage.compat.KernelPCA : With scikit-learn's signature.
 
     Examples
@@ -142,11 +142,11 @@ class KernelPCA(
         self.n_jobs = n_jobs
 
     def fit(self, X: RowsLike, y=None):
-        """Find the leading components of the rows of X (of the kernel matrix X where it is precomputed).
+        """Find the leading components of the rows of X; with a precomputed kernel, X is the kernel matrix.
 
         X is a matrix, dense or sparse, a memmap, the path of an .npy file, :class:`preimage.Chunks` or a Dask array;
-        chunks need an approximation. An exact model of a memmap or a path goes on reading the file (see ``copy_X``). If
-        it fails or is interrupted, the estimator stays as it was.
+        chunks need an approximation. An exact model of a memmap or a path keeps reading the file (see ``copy_X``). If
+        the fit fails or is interrupted, the estimator stays as it was.
         """
         jobs = None if conventions.is_dask(X) else self.n_jobs
         with conventions.unchanged_on_failure(self), threads.limited(jobs):
@@ -155,14 +155,14 @@ class KernelPCA(
         return self
 
     def fit_transform(self, X: RowsLike, y=None):
-        """Fit, and return the codes of the training rows (where it is exact, no kernel is evaluated again)."""
+        """Fit, and return the codes of the training rows; an exact model evaluates no kernel again."""
         model = self.fit(X).decomposition_
         known = isinstance(model, Exact) and not conventions.is_dask(X)
         return model.training_codes.copy() if known else self.transform(X)
 
     @available_if(_is_approximate)
     def partial_fit(self, X: RowsLike, y=None):
-        """Add the rows of a stream. The first rows fix the kernel's scale and the landmarks; give thousands of them.
+        """Add rows of a stream. The first call fixes the length scale and the landmarks; give it thousands of rows.
 
         ``Nystrom(points)`` fixes the landmarks in advance, so that models of separate parts can be combined by
         :meth:`merge`. X may be a buffer that is reused for every call: the model copies the rows that it keeps.
@@ -177,7 +177,7 @@ class KernelPCA(
 
     @conventions.keeps_n_jobs
     def merge(self, other):
-        """Add all rows that another estimator with the same landmarks has seen, as if one had seen them all."""
+        """Add all rows that another estimator with the same landmarks has seen, as if this one had seen them."""
         check_is_fitted(self)
         check_is_fitted(other)
         rng = conventions.generator(self.random_state)
@@ -189,8 +189,8 @@ class KernelPCA(
     def transform(self, X: RowsLike, out=None):
         """Codes of the rows of X: their coordinates along the components.
 
-        Rows may come from a memmap, the path of an .npy file or :class:`preimage.Chunks`, and the codes of any rows may
-        go to the .npy file ``out``, which is then returned as a memmap. For a Dask array the codes are a lazy one.
+        X may also be a memmap, the path of an .npy file or :class:`preimage.Chunks`. With ``out``, the codes are
+        written to that .npy file and returned as a memmap. For a Dask array the codes are a lazy Dask array.
         """
         check_is_fitted(self)
         streamed, model = chunks.is_streamed(X), self.decomposition_
@@ -219,7 +219,7 @@ class KernelPCA(
     def score_samples(self, X: RowsLike, diagonal=None):
         """Minus the squared distance ‖φ(x) − Pφ(x)‖² to the subspace: low for rows unlike the training rows.
 
-        With a precomputed kernel the values k(x, x) of the new rows must be given as ``diagonal``.
+        A precomputed kernel needs the values k(x, x) of the rows as ``diagonal``.
         """
         X = self._rows(X)
         return -self.decomposition_.residual(X, conventions.own_values(self.kernel_, X, diagonal))
@@ -242,10 +242,10 @@ class KernelPCA(
         return small
 
     def truncate(self, n_components: int) -> KernelPCA:
-        """A fitted copy with the leading ``n_components`` of the components, without solving anything again."""
+        """A fitted copy with the leading ``n_components`` components; nothing is solved again."""
         check_is_fitted(self)
         if not 1 <= n_components <= self.n_components_:
-            raise ValueError(f"of {self.n_components_} components between 1 and all can be kept, not {n_components}.")
+            raise ValueError(f"n_components must lie between 1 and {self.n_components_}, not {n_components}.")
         small = copy(self)
         small.n_components = n_components
         small._adopt(self.decomposition_.truncate(n_components), np.random.default_rng(self._seed))

@@ -25,7 +25,7 @@ from preimage.monitoring.limits import as_limits
 from preimage.monitoring.process_model import Fit, ProcessModel
 from preimage.scaling import Scaling
 
-EXACT, LANDMARKS = 5000, 1000  # rows up to which a chosen model is exact, and landmarks beyond
+EXACT, LANDMARKS = 5000, 1000  # the most rows for an exact model, and the landmarks for more rows
 FEWEST = 4  # rows
 
 
@@ -37,9 +37,9 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
     Parameters
     ----------
     model : KernelPCA, kernel, name of a kernel, a sequence of kernels, or None
-        The settings of a ``KernelPCA`` are kept, and it is fitted to the scaled columns, so that its length scale is in
-        standard deviations. Given kernels, the monitor chooses the kernel, its length scale (unless given) and the
-        number of components that detect most of the faults planted in normal rows; None means linear and Gaussian.
+        A ``KernelPCA`` keeps its settings and is fitted to the scaled columns, so its length scale is in standard
+        deviations. Given kernels, the monitor chooses the kernel, its length scale (unless given) and the number of
+        components that detect the most faults planted in normal rows; None means linear and Gaussian.
     alpha : float
         The rate of false alarms of both statistics together.
     limits : name or object
@@ -51,14 +51,14 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
     memory : None, "ewma", "cusum" or object
         For small, lasting faults; see :mod:`preimage.monitoring.ewma_cusum`.
     random_state : int, RandomState, Generator or None
-        Of planted faults, solvers and approximations.
+        Random numbers for planted faults, solvers and approximations.
 
     Attributes
     ----------
     model_ : KernelPCA
         The model of all normal rows, scaled.
     limits_ : Statistics
-        The limits of T² and SPE, which normal rows exceed at the rate alpha, both together.
+        The limits of T² and SPE; normal rows exceed one or both at the rate alpha.
     run_length_ : float
         Average run length: normal rows from one false alarm to the next, consecutive alarms counted once.
     choice_ : list of Setting
@@ -126,9 +126,9 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def p_values(self, X) -> np.ndarray:
-        """The share of normal rows that lie at least as far outside.
+        """For every row, the share of normal rows that lie at least as far outside.
 
-        With ``limits="split"`` and rows in any order they are conformal: P(p ≤ a) ≤ a for every a.
+        With ``limits="split"`` and exchangeable rows they are conformal: P(p ≤ a) ≤ a for every a.
         """
         scores = self.score_samples(X)
         return self.calibration_.reference.p_values(-scores)
@@ -173,9 +173,9 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         if not isinstance(self.lags, int | np.integer) or self.lags < 0:
             raise ValueError(f"lags must be a whole number of at least 0, not {self.lags!r}.")
         if len(X) < FEWEST * (self.lags + 1):
-            raise ValueError(f"{self.lags} lags need at least {FEWEST * (self.lags + 1)} rows, and there are {len(X)}.")
+            raise ValueError(f"{self.lags} lags need at least {FEWEST * (self.lags + 1)} rows, but there are {len(X)}.")
         if isinstance(self.model, KernelPCA) and isinstance(kernels.as_kernel(self.model.kernel), Precomputed):
-            raise ValueError("a monitor needs the readings, not a precomputed kernel matrix.")
+            raise ValueError("a monitor needs the readings, not a precomputed kernel matrix: give another kernel.")
         as_memory(self.memory)
 
     def _fit(self, X: np.ndarray) -> None:
@@ -187,19 +187,22 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         self._warn_of_constants()
         if self.model_.decomposition_.is_complete:
             conventions.warn(
-                "all components are kept, so that SPE is 0: choose a smaller n_components.", NothingFilteredWarning
+                "all components are kept, so SPE is 0: choose a smaller n_components.", NothingFilteredWarning
             )
         self._calibrate(X, self._refit)
 
     def _adopt_fitted(self, X: np.ndarray) -> None:
-        """Take the model as it is, in its own units."""
+        """Use the fitted model as it is, in its own units."""
         if not isinstance(self.model, KernelPCA) or not hasattr(self.model, "decomposition_"):
-            raise ValueError('limits="held_out" needs a fitted KernelPCA as its model.')
+            raise ValueError('limits="held_out" needs a fitted KernelPCA as model.')
         if self.lags or self.model.n_features_in_ != X.shape[1]:
-            raise ValueError(f"the model was fitted on rows of {self.model.n_features_in_} columns, without lags.")
+            raise ValueError(
+                f"the model was fitted on rows of {self.model.n_features_in_} columns, without lags: give such rows, "
+                "and lags=0."
+            )
         inputs = self.model.decomposition_.inputs
         if sp.issparse(inputs):
-            raise ValueError("the model was fitted on sparse rows, and a monitor needs dense ones.")
+            raise ValueError("the model was fitted on sparse rows, but a monitor needs dense rows: refit it.")
         known = {row.tobytes() for row in np.asarray(inputs, dtype=float)}
         if np.mean([row.tobytes() in known for row in X]) > 0.5:
             raise ValueError('the model was fitted on these rows: limits="held_out" needs rows that it has not seen.')
@@ -241,7 +244,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         n = len(self.calibration_.reference.indices)
         if n + 1 < 1 / self.alpha:
             conventions.warn(
-                f"{n} normal rows cannot guarantee a false-alarm rate below {1 / (n + 1):.2g}, and alpha is "
+                f"{n} normal rows cannot guarantee a false-alarm rate below {1 / (n + 1):.2g}, but alpha is "
                 f"{self.alpha:g}: the largest of them sets the limit. Give more rows or a larger alpha.",
                 FewRowsWarning,
             )

@@ -19,25 +19,25 @@ from preimage.scaling import Scaling
 
 
 class Standardised(Persistent, TransformerMixin, BaseEstimator):
-    """Kernel PCA of a table whose columns have units of their own: z = (x − mean) / deviation, column by column.
+    """Kernel PCA of a table whose columns have different units: each becomes z = (x − mean) / deviation.
 
-    Answers in input space are in the units of the columns. ``preimage fit`` writes it for tables.
+    Results in input space are in the units of the columns. ``preimage fit`` saves this model for tables.
 
     Parameters
     ----------
     model : KernelPCA, optional
-        Fitted to the standardised columns, so that its length scale is in standard deviations. None is ``KernelPCA()``.
+        Fitted to the standardised columns, so its length scale is in standard deviations. None is ``KernelPCA()``.
 
     Attributes
     ----------
     model_ : KernelPCA
         The fitted model.
     scaling_ : Scaling
-        Mean and standard deviation of every column; constant columns are 0 inside.
+        Mean and standard deviation of every column; constant columns become 0.
 
     See Also
     --------
-    KernelPCA : For columns of one unit. After ``StandardScaler`` in a pipeline it has no ``impute`` and ``denoise``.
+    KernelPCA : For columns in one unit. In a pipeline after ``StandardScaler`` it offers no ``impute`` or ``denoise``.
 
     Examples
     --------
@@ -69,13 +69,13 @@ class Standardised(Persistent, TransformerMixin, BaseEstimator):
 
     @conventions.in_input_columns
     def inverse_transform(self, X):
-        """Rows for the codes X."""
+        """The rows decoded from the codes X."""
         check_is_fitted(self)
         return self.scaling_.undo(self.model_.inverse_transform(X))
 
     @conventions.in_input_columns
     def denoise(self, X, **options):
-        """The rows of X without noise, see :meth:`KernelPCA.denoise`."""
+        """The denoised rows of X, see :meth:`KernelPCA.denoise`."""
         return self.scaling_.undo(self.model_.denoise(self._inside(X), **options))
 
     @conventions.in_input_columns
@@ -92,7 +92,7 @@ class Standardised(Persistent, TransformerMixin, BaseEstimator):
 
     @property
     def decomposition_(self) -> Decomposition:
-        """That of the standardised rows."""
+        """The decomposition of the standardised rows."""
         check_is_fitted(self, "model_")
         return self.model_.decomposition_
 

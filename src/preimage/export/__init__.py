@@ -1,4 +1,4 @@
-"""Fitted models as short lists of primitive operations, which numpy, ONNX and torch carry out.
+"""Fitted models as short lists of primitive operations, which numpy, ONNX and torch run.
 
 from preimage import export
 

@@ -13,7 +13,7 @@ from preimage.tensors import namespace
 
 Constant = Callable[[Symbol], Any]
 
-# Where torch calls a function of the array API by another name.
+# Functions of the array API that torch has under another name.
 TORCH: dict[str, Callable[..., Any]] = {
     "take": lambda x, numbers, axis: x[numbers],
     "sort": lambda x, axis: x.sort(dim=axis).values,
@@ -21,7 +21,7 @@ TORCH: dict[str, Callable[..., Any]] = {
 
 
 def evaluate(program: Program, X: Any, constant: Constant | None = None) -> Any:
-    """Run a program on rows; the result is an array of their library, device and precision.
+    """The result of a program on rows, as an array of their library, device and precision.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def evaluate(program: Program, X: Any, constant: Constant | None = None) -> Any:
     X : array of shape (rows, columns)
         Of numpy, torch or another library that follows the array API.
     constant : callable, optional
-        Returns the arrays of constants; None brings numpy's to the rows' library.
+        Returns the arrays of constants; None converts numpy's to the rows' library.
 
     See Also
     --------
@@ -53,7 +53,7 @@ def evaluate(program: Program, X: Any, constant: Constant | None = None) -> Any:
 
 
 def constants_like(program: Program, X: Any) -> Constant:
-    """The constants of a program in the library, device and precision of X, each brought there once."""
+    """The constants of a program in the library, device and precision of X, each converted once."""
     xp, made = namespace(X), {}
 
     def constant(symbol: Symbol) -> Any:

@@ -1,6 +1,6 @@
 """The fixed-point iteration of :mod:`preimage.preimages.descent` as a loop over all rows at once.
 
-Rows that have stopped keep their state. Rows that fail are not started again at other points.
+Rows that have stopped keep their state. Rows that fail are not restarted at other points.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from preimage.preimages.descent import SHORTEST, SUFFICIENT, Descent
 from preimage.preimages.objective import WEAK, rms_radius
 
 ROUNDING = 16  # errors of values, in units in the last place
-LEAST = 1e-30  # of curvatures and denominators
+LEAST = 1e-30  # lower bound of curvatures and denominators
 
 
 class FeatureDistances:
@@ -26,7 +26,7 @@ class FeatureDistances:
     def __init__(self, targets: Any):
         self.kernel, self.points = targets.model.kernel, targets.points
         if not knows(self.kernel, "profile") or self.kernel.argument is None:
-            raise NotExpressible(f"FixedPoint() needs a kernel with a profile, which {self.kernel!r} has not.")
+            raise NotExpressible(f"FixedPoint() needs a kernel with a profile, which {self.kernel!r} lacks.")
         self.weights, self.norm2 = targets.weights, targets.norm2
         self.spread = rms_radius(self.points.points)
         self.scale = self.norm2 + float(np.abs(self.kernel.diagonal(self.points.points)).mean())
@@ -45,7 +45,7 @@ class FeatureDistances:
 
 
 def descend(targets: Any, descent: Descent, starts: Symbol) -> Symbol:
-    """Where the iteration ends from these starts."""
+    """The points at which the iteration ends from these starts."""
     objective = FeatureDistances(targets)
     low, high = descent.box if descent.box is not None else (-np.inf, np.inf)
     tolerance2 = (descent.tol * objective.spread) ** 2
@@ -96,7 +96,7 @@ def _free(Z: Symbol, gradient: Symbol, low: Any, high: Any) -> Any:
 
 
 def _direction(gradient: Symbol, curvature: Symbol, memory: list[Symbol]) -> Any:
-    """−H∇f by the two-loop recursion, H₀ = 1/curvature; slots not filled are zeros and drop out."""
+    """−H∇f by the two-loop recursion, H₀ = 1/curvature; empty slots are zeros and drop out."""
     plain = gradient / curvature[:, None]
     if not memory:
         return -plain
@@ -115,7 +115,7 @@ def _direction(gradient: Symbol, curvature: Symbol, memory: list[Symbol]) -> Any
 
 
 def _remembered(memory: list[Symbol], move: Any, change: Any, accepted: Any, moving: Any) -> list[Any]:
-    """The newest pair in front where a step was taken; nothing where it was refused or bends downwards."""
+    """The memory, newest pair first, after an accepted step; empty if the step was refused or bends downwards."""
     if not memory:
         return []
     usable = (move * change).sum(axis=1) > 1e-10 * (change * change).sum(axis=1)

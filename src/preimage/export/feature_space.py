@@ -14,7 +14,7 @@ from preimage.export.program import Symbol
 
 
 class Subspace:
-    """A fitted decomposition, whose formulas take symbols; ``eps`` is the precision in which they will be computed."""
+    """A fitted decomposition whose formulas take symbols; ``eps`` is the precision in which programs will run."""
 
     def __init__(self, model: Decomposition, eps: float):
         self.model, self.eps = model, eps

@@ -1,4 +1,4 @@
-"""Prepared pre-image methods as programs: from codes, and the rows that they start at, to points."""
+"""Prepared pre-image methods as programs: from codes, and rows to start at, to points."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def regression(fitted: LearnedMap, codes: Symbol) -> Any:
 
 @decoded.register
 def _(fitted: decoding.Neighbours, codes: Symbol) -> Any:
-    """The weighted mean, as a product with the weights of all known rows, most of which are 0."""
+    """The weighted mean, as a product with weights of all known rows, most of them 0."""
     known = fitted.known
     distances2 = PointSet(known.codes).exact_squared_distances(codes)
     width2, reach2 = (
@@ -90,7 +90,7 @@ def _(fitted: decoding.Mean, codes: Symbol) -> Any:
 
 @singledispatch
 def preimages(inverse_map: Any, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
-    """Points for codes; ``starts`` are the rows themselves where rows are denoised."""
+    """Points for codes; ``starts`` are the noisy rows when denoising, else None."""
     raise NotExpressible(
         f"{type(inverse_map).__name__.strip('_').removesuffix('Map')}() cannot be exported; Learned(), Conformal(), "
         "Wiener(), FixedPoint(), OneStep() and Nearest() can."
@@ -123,7 +123,7 @@ def _(inverse_map: _NearestMap, subspace: Subspace, codes: Symbol, starts: Symbo
 
 @preimages.register
 def _(inverse_map: _OneStepMap, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
-    """Σᵢ wᵢxᵢ / Σᵢ wᵢ; the nearest point where Σw is not safely positive, or the answer lies far outside."""
+    """Σᵢ wᵢxᵢ / Σᵢ wᵢ; the nearest point where Σw is not safely positive or the result lies outside the box."""
     kernel, targets = subspace.model.kernel, Targets(subspace, codes)
     top = float(diagonal(kernel, codes))
     values = targets.inner_points + (0.5 * (top - targets.norm2))[:, None]

@@ -13,14 +13,14 @@ from preimage.kernels import Kernel, Product, Scaled, Sum, knows
 from preimage.preimages.base import dense_rows
 from preimage.scaling import grid, on_grid
 
-SMALLEST = 1e-30  # of the largest square: the distance that stands for 0, so that the gradient of a root is finite
+SMALLEST = 1e-30  # of the largest square: stands for distance 0, so that the gradient of a root is finite
 
 
 class PointSet:
     """Points that symbols are compared with.
 
-    A program holds them once, as differences p − o from a point o near their mean: distances need those, and all else
-    follows. Points on a grid, such as pixels and those of ``compress``, have differences that single precision holds.
+    A program holds them once, as differences p − o from a point o near their mean, from which distances and all else
+    follow. Points on a grid, such as pixels and those of ``compress``, have differences that single precision holds.
     """
 
     def __init__(self, points: Any):
@@ -36,7 +36,7 @@ class PointSet:
         return np.maximum(distances2, SMALLEST * float(self.squares.max(initial=0)))
 
     def exact_squared_distances(self, X: Symbol) -> Symbol:
-        """‖x − p‖² column by column, for few columns: exact also where it is far smaller than ‖x‖²."""
+        """‖x − p‖² column by column, for few columns: exact even where it is far smaller than ‖x‖²."""
         differences = (X[:, j : j + 1] - column for j, column in enumerate(self.points.T))
         return sum(difference * difference for difference in differences)  # type: ignore[return-value]
 
@@ -65,12 +65,12 @@ class PointSet:
         raise refusal(kernel)
 
     def arguments(self, kernel: Kernel, X: Symbol) -> Symbol:
-        """What a kernel's profile takes: squared distances or inner products."""
+        """The arguments of a kernel's profile: squared distances or inner products."""
         return self.squared_distances(X) if kernel.argument == "distance" else self.inner_products(X)
 
 
 def diagonal(kernel: Kernel, X: Symbol) -> Any:
-    """k(x, x) of every row; a number where all are the same."""
+    """k(x, x) of every row; a number if all are the same."""
     if knows(kernel, "profile") and kernel.argument == "distance":
         return float(kernel.profile(np.zeros(())))
     if knows(kernel, "profile") and kernel.argument == "inner":
@@ -85,7 +85,7 @@ def diagonal(kernel: Kernel, X: Symbol) -> Any:
 
 
 def refusal(kernel: Kernel) -> NotExpressible:
-    """Why a kernel has no program, and which have."""
+    """The error that says why a kernel has no program, and which kernels have one."""
     return NotExpressible(
         f"{kernel!r} cannot be exported. Kernels of the distance (Gaussian, Matern, RationalQuadratic, …) and of the "
         "inner product (Linear, Polynomial, Sigmoid), their sums, products and multiples can."

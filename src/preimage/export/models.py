@@ -1,4 +1,4 @@
-"""Which methods of which estimators have a program."""
+"""The methods of estimators that have a program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from preimage.export.kernel_values import PointSet, diagonal
 from preimage.export.program import Program, Symbol, take
 from preimage.kernels import Precomputed
 
-Formula = Callable[[Any, Symbol, float], Any]  # of the model, the rows and the precision
+Formula = Callable[[Any, Symbol, float], Any]  # a function of the model, the rows and the precision
 
 
 def to_program(model: Any, method: str = "transform", dtype: Any = np.float64) -> Program:
@@ -56,7 +56,7 @@ def to_program(model: Any, method: str = "transform", dtype: Any = np.float64) -
         )
     if isinstance(getattr(model, "kernel_", None), Precomputed):
         raise NotExpressible("a model of a precomputed kernel cannot be exported: it holds no points to compare with.")
-    codes = method in ("inverse_transform",) or isinstance(model, Decoder)
+    codes = method == "inverse_transform" or isinstance(model, Decoder)
     X = Symbol.input("codes" if codes else "X")
     output = formulas[method](model, X, float(np.finfo(dtype).eps))
     columns = model.n_components_ if codes and not isinstance(model, Decoder) else model.n_features_in_
@@ -110,7 +110,7 @@ def _in_units(model: Standardised, Z: Any) -> Any:
 
 
 def _cluster_distances2(model: KernelKMeans, X: Symbol) -> Any:
-    """Squared distances to the centroids but for k(x, x)."""
+    """Squared distances to the centroids without the term k(x, x)."""
     centroids = model.centroids_
     return model._norms2 - 2.0 * (PointSet(centroids.points).values(centroids.kernel, X) @ centroids.weights.T)
 
@@ -139,9 +139,9 @@ def _anchored(model: InvertibleKernelPCA, codes: Symbol, eps: float) -> Any:
 def _monitored(model: Monitor, X: Symbol, eps: float) -> tuple[Any, Any]:
     process = model.process_
     if process.lags or model.memory is not None:
-        raise NotExpressible("a Monitor with lags or a memory looks at earlier rows and cannot be exported.")
+        raise NotExpressible("a Monitor with lags or a memory needs earlier rows and cannot be exported.")
     if process.scaling.constant.any():
-        raise NotExpressible("a Monitor of columns that never moved cannot be exported: leave them out of the fit.")
+        raise NotExpressible("a Monitor with constant columns cannot be exported: leave them out of the fit.")
     Z = (X - process.scaling.mean) / process.scaling.deviation
     codes, outside = Subspace(process.model.decomposition_, eps).statistics(Z)
     return (codes * codes) @ (1 / process.variances), outside

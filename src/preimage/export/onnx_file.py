@@ -16,7 +16,7 @@ from preimage.export.torch_module import precision_of
 from preimage.io.atomic import written
 
 OPSET, IR_VERSION = 18, 9
-# Operations that ONNX has under a name of its own.
+# Operations of ONNX with the same meaning.
 PLAIN = {
     "add": "Add",
     "subtract": "Sub",
@@ -68,7 +68,7 @@ def to_onnx(
     dtype : numpy dtype, optional
         float32 or float64; None takes the model's own.
     overwrite : bool
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
 
     See Also
     --------
@@ -113,7 +113,7 @@ def onnx_model(program: Program, dtype: Any = np.float64) -> Any:
 
 
 def _shape(program: Program) -> tuple[int, ...]:
-    """Of what the program makes of one row."""
+    """The shape of the result for one row."""
     with np.errstate(all="ignore"):
         return tuple(evaluate(program, np.zeros((1, program.columns or 1))).shape)
 
@@ -124,21 +124,21 @@ class _Graph:
     def __init__(self, onnx: Any, dtype: np.dtype, outer: _Graph | None = None, prefix: str = ""):
         self.onnx, self.dtype, self.prefix = onnx, dtype, prefix
         self.nodes: list[Any] = []
-        self.multiplied: set[Symbol] = set()  # what is a part of a matrix product
+        self.multiplied: set[Symbol] = set()  # parts of matrix products
         self.names: dict[Symbol, str] = dict(outer.names) if outer else {}
-        self.constants: dict[str, Any] = outer.constants if outer else {}  # which the body of a loop sees as well
+        self.constants: dict[str, Any] = outer.constants if outer else {}  # shared with the bodies of loops
         self.held: dict[str, str] = {}  # the program's constants, by their names there
         self.used: set[str] = outer.used if outer else set()
 
     def program(self, program: Program) -> None:
-        """All steps of a program."""
+        """Add nodes for all steps of a program."""
         self.names[program.input] = str(program.input.setting)
         for symbol, (name, array) in program.constants.items():
             self.names[symbol] = self.held.get(name) or self.hold(name, array)
         self.steps(symbol for symbol in program.steps if symbol.operation != "constant")
 
     def steps(self, symbols: Any) -> None:
-        """Nodes for these symbols, whose parts are known."""
+        """Add nodes for these symbols, whose parts are known."""
         symbols = tuple(symbols)
         self.multiplied = {part for symbol in symbols if symbol.operation == "matmul" for part in symbol.parts}
         for symbol in symbols:
@@ -150,25 +150,25 @@ class _Graph:
                 self.names[symbol] = self.node(PLAIN[symbol.operation], *parts)
 
     def node(self, kind: str, *parts: str, **settings: Any) -> str:
-        """One node; the name of what it makes."""
+        """Add one node; return the name of its result."""
         name = f"{self.prefix}v{len(self.nodes)}"
         self.add(kind, parts, [name], **settings)
         return name
 
     def add(self, kind: str, parts: Iterable[str], results: list[str], **settings: Any) -> None:
-        """A node whose results have these names."""
+        """Add a node whose results have these names."""
         self.used.update(parts)
         self.nodes.append(self.onnx.helper.make_node(kind, list(parts), results, **settings))
 
     def constant(self, name: str, array: Any) -> str:
-        """An array that the file holds; floats in the file's precision."""
+        """Add an array to the file, floats in the file's precision; return its name."""
         array = np.asarray(array)
         array = array.astype(self.dtype) if array.dtype.kind == "f" else array
         self.constants[name] = self.onnx.numpy_helper.from_array(np.array(array, order="C"), name)
         return name
 
     def hold(self, name: str, array: np.ndarray) -> str:
-        """A constant of the program; a matrix of doubles that single precision holds exactly takes half the bytes."""
+        """Add a constant; a matrix of doubles that single precision holds exactly takes half the bytes."""
         array = np.asarray(array)
         short = array.astype(np.float32) if self.dtype == np.float64 and array.ndim == 2 else array
         self.held[name] = name
@@ -180,7 +180,7 @@ class _Graph:
         return self.held[name]
 
     def number(self, value: Any) -> str:
-        """A small constant of the translation itself."""
+        """Add a small constant of the translation itself; return its name."""
         array = np.asarray(value)
         return self.constant(f"{array.dtype}_{'_'.join(map(str, array.ravel()))}_{array.ndim}", array)
 
@@ -201,9 +201,9 @@ class _Graph:
         return int(self.onnx.helper.np_dtype_to_tensor_dtype(self.dtype))
 
     def _multiply(self, symbol: Symbol, x: str, y: str) -> str:
-        """A number beside a matrix product as the sum of two of single precision.
+        """Multiply; a number beside a matrix product is split into the sum of two in single precision.
 
-        Runtimes merge such a number into the product, as a setting that has single precision even among doubles.
+        Runtimes merge such a number into the product, as a setting in single precision even among doubles.
         """
         for factor, other, name in zip(symbol.parts, reversed(symbol.parts), (y, x), strict=True):
             beside = other.operation == "matmul" or symbol in self.multiplied
@@ -245,7 +245,7 @@ class _Graph:
     def _atan2(self, symbol: Symbol, y: str, x: str) -> str:
         """2 atan(y / (r + x)), or with x < 0 sign(y)π − 2 atan(y / (r − x)), in single precision; then one Newton step.
 
-        Runtimes lack the arc tangent of doubles. With θ off by e the step takes off sin e / cos e = e + O(e³).
+        Runtimes lack the arc tangent of doubles. If θ is off by e, the step removes sin e / cos e = e + O(e³).
         """
         node, number = self.node, lambda value: self.number(np.array(value, dtype=self.dtype))
         single = self.onnx.TensorProto.FLOAT
@@ -275,7 +275,7 @@ class _Graph:
         return f"{self.names[symbol.parts[0]]}_state{symbol.setting}"
 
     def _any(self, name: str) -> str:
-        """Whether one of the truth values is true."""
+        """Whether any of the booleans is true."""
         as_number = self.node("Cast", name, to=self.float_type)
         return self.node("Greater", self.node("ReduceMax", as_number, keepdims=0), self.number(self.dtype.type(0)))
 

@@ -1,7 +1,7 @@
-"""A computation as data: values that are made from each other by a few primitive operations.
+"""A computation as data: values computed from each other by a few primitive operations.
 
-A :class:`Symbol` stands for an array that is not known yet. numpy's functions and operators take symbols, so that a
-formula of this library, applied to one, is recorded instead of computed:
+A :class:`Symbol` stands for an array that is not known yet. numpy's functions and operators take symbols, so a formula
+of this library that is applied to one is recorded instead of computed:
 
     >>> import numpy as np
     >>> from preimage.export.program import Program, Symbol
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-# The primitive operations, by the names that the array API gives to them, and what numpy calls them.
+# numpy's functions, and the primitive operations by their names in the array API.
 UFUNCS = {
     np.add: "add",
     np.subtract: "subtract",
@@ -52,7 +52,7 @@ UFUNCS = {
     np.invert: "logical_not",
 }
 # Others are where, sum, argmin, smallest, take, concat, columns, column, transpose, loop and item.
-# What is made of them:
+# Functions composed of them:
 COMPOSED: dict[Callable, Callable] = {
     np.square: lambda x: x * x,
     np.log1p: lambda x: np.log(x + 1.0),
@@ -75,11 +75,11 @@ class Symbol(NDArrayOperatorsMixin):
     ----------
     operation : str
     parts : tuple of Symbol
-        What it is applied to.
+        The operands.
     setting : object
         A constant's array, an input's name, the axis of a sum, the columns taken, the body of a loop.
     rank : int
-        Of an input: the number of its axes.
+        The number of axes of an input.
     """
 
     operation: str
@@ -87,14 +87,14 @@ class Symbol(NDArrayOperatorsMixin):
     setting: Any = None
     rank: int = 2
 
-    dtype = np.dtype(float)  # what formulas that ask may assume; programs run in any precision
+    dtype = np.dtype(float)  # for formulas that ask; programs run in any precision
     __hash__ = object.__hash__
-    __eq__ = object.__eq__  # a symbol is equal to itself alone
+    __eq__ = object.__eq__  # a symbol equals only itself
     __ne__ = object.__ne__
 
     @staticmethod
     def input(name: str) -> Symbol:
-        """What a program is applied to, an array of rows."""
+        """The input of a program, an array of rows."""
         return Symbol("input", setting=name)
 
     @staticmethod
@@ -140,11 +140,11 @@ class Symbol(NDArrayOperatorsMixin):
         return self.sum(axis) / float(count)
 
     def argmin(self) -> Symbol:
-        """The number of the least entry of every row."""
+        """The index of the least entry of every row."""
         return Symbol.of("argmin", self)
 
     def smallest(self, count: int) -> Symbol:
-        """The entry of every row that is the ``count``-th when they are sorted, counted from 1."""
+        """The ``count``-th smallest entry of every row, counted from 1."""
         return Symbol.of("smallest", self, setting=count)
 
     def __getitem__(self, which: Any) -> Symbol:
@@ -152,12 +152,12 @@ class Symbol(NDArrayOperatorsMixin):
             return Symbol.of("column", self)
         rows, columns = which
         if rows != slice(None) or not isinstance(columns, slice):
-            raise TypeError(f"of a symbol, columns can be taken as [:, start:stop], and not {which!r}.")
+            raise TypeError(f"columns of a symbol can be taken as [:, start:stop], not {which!r}.")
         return Symbol.of("columns", self, setting=(columns.start or 0, columns.stop))
 
 
 def as_symbol(value: Any) -> Symbol:
-    """A symbol, or the constant of an array or a number; an array in columns is the transpose of one in rows."""
+    """The symbol of a value: itself, or a constant; an array in column order is the transpose of one in row order."""
     if isinstance(value, Symbol):
         return value
     array = np.asarray(value)
@@ -173,7 +173,7 @@ def take(rows: Any, numbers: Symbol) -> Symbol:
 
 
 def loop(body: Callable[..., tuple[Symbol, ...]], start: Iterable[Any], most: int) -> tuple[Symbol, ...]:
-    """The state after repeating ``body`` at most so often: as long as any row of the last part of it is true."""
+    """The state after repeating ``body``, at most ``most`` times, as long as any row of its last part is true."""
     start = tuple(as_symbol(part) for part in start)
     state = tuple(Symbol("input", setting=f"state{number}", rank=part.ndim) for number, part in enumerate(start))
     repeated = Block(state, body(*state))
@@ -183,14 +183,14 @@ def loop(body: Callable[..., tuple[Symbol, ...]], start: Iterable[Any], most: in
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Results that follow from inputs; ``captured`` are symbols of the surroundings that they need as well."""
+    """Results that follow from inputs; ``captured`` are outer symbols that they also need."""
 
     inputs: tuple[Symbol, ...]
     outputs: tuple[Symbol, ...]
 
     @cached_property
     def captured(self) -> tuple[Symbol, ...]:
-        """What is made without the inputs, where something made with them needs it; the constants too."""
+        """Symbols, constants included, that do not depend on the inputs but are needed by symbols that do."""
         inside = set(self.inputs)
         order = _sorted(self.outputs)
         for symbol in order:
@@ -202,7 +202,7 @@ class Block:
 
     @cached_property
     def steps(self) -> tuple[Symbol, ...]:
-        """Operations in an order in which each comes after its parts."""
+        """Operations in order, each after its parts."""
         known = {*self.inputs, *self.captured}
         return tuple(symbol for symbol in _sorted(self.outputs, known) if symbol not in known)
 
@@ -214,17 +214,17 @@ class Program:
     Parameters
     ----------
     name : str
-        Of the model and the method.
+        The names of the model and the method.
     input, output : Symbol
         The rows, and the last operation.
     columns : int, optional
-        Of the input.
+        The number of columns of the input.
     about : dict of str
-        What a file records of the model.
+        What a file records about the model.
 
     See Also
     --------
-    to_program : What returns it.
+    to_program : Returns it.
     evaluate : Runs it.
 
     Examples
@@ -246,7 +246,7 @@ class Program:
 
     @cached_property
     def steps(self) -> tuple[Symbol, ...]:
-        """All operations but the input's, in order; constants are among them, equal arrays once."""
+        """All operations but the input, in order; constants are among them."""
         return tuple(symbol for symbol in _sorted((self.output,)) if symbol is not self.input)
 
     @cached_property
@@ -266,7 +266,7 @@ class Program:
 
 
 def _sorted(outputs: Iterable[Symbol], known: Iterable[Symbol] = ()) -> list[Symbol]:
-    """All symbols that the outputs are made of, parts first."""
+    """All symbols that the outputs depend on, parts first."""
     done, order, stack = set(known), list(known), [*reversed(list(outputs))]
     while stack:
         symbol = stack[-1]

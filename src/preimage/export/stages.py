@@ -22,7 +22,7 @@ TURN = 2 * np.pi
 
 
 def denoise_rows(model: Denoiser, X: Symbol, eps: float) -> Any:
-    """Levels on top of each other, in the units in which they were fitted."""
+    """The denoised rows: all levels in turn, in the units in which they were fitted."""
     stack = model.stack_
     if not stack.levels:
         return X * 1.0
@@ -35,7 +35,7 @@ def denoise_rows(model: Denoiser, X: Symbol, eps: float) -> Any:
 
 
 def _table(table: DenoisedTable, X: Any, eps: float) -> Any:
-    """Columns in units of their own; what takes no part stays as it is."""
+    """Columns in their own units; those that take no part stay as they are."""
     units = table.units
     changed = units.used & np.array([column.cleaned for column in table.columns])
     used, scale = units.used.astype(float), np.where(changed, units.scale, 0.0)
@@ -54,7 +54,7 @@ def _stacked(stack: Stack, noisy: Any, eps: float) -> Any:
 
 
 def _seen(sight: Any, maps: list[Any], eps: float) -> Any:
-    """What one level makes of the rows and of the estimate below."""
+    """The estimate of one level from the rows and the estimate of the level below."""
     if isinstance(sight, LinearFilter):
         return sight.truth_mean + (maps[0] - sight.input_mean) @ sight.gain.T
     assert isinstance(sight, Crossed)
@@ -76,7 +76,7 @@ def _answer(stage: Stage, maps: list[Any], eps: float) -> Any:
 
 
 def follow_phases(decoder: AnchoredDecoder, codes: Symbol, anchors: Symbol) -> Any:
-    """Re-anchoring until the phases rest, as by :class:`preimage.invertible.AnchoredDecoder`."""
+    """Points re-anchored until the phases settle, as by :class:`preimage.invertible.AnchoredDecoder`."""
     mapping, regression = decoder.map, np.asarray(decoder.regression)
     sine = mapping.components.expand(codes) / mapping.scale
     cosine = codes @ regression[:-1] + regression[-1]

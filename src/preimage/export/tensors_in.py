@@ -1,4 +1,4 @@
-"""Tensors given to estimators: answered by programs in the tensor's own library, and fitted there block by block."""
+"""Tensors given to estimators: methods and fits that run in the tensor's own library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from preimage.tensors import as_double, as_numpy, namespace
 
 
 def answer_tensor(model: Any, method: str, X: Any, **options: Any) -> Any:
-    """What a method of a fitted model makes of a tensor: a tensor of its library, device and precision."""
+    """The result of a method of a fitted model for a tensor: a tensor of the same library, device and precision."""
     check_is_fitted(model)
     given = [name for name, value in options.items() if value is not None]
     if given:
@@ -29,12 +29,12 @@ def answer_tensor(model: Any, method: str, X: Any, **options: Any) -> Any:
     kind = precision(X)
     program = _remembered(model, (method, kind), lambda: to_program(model, method, kind))
     if X.ndim != 2 or X.shape[1] != program.columns:
-        raise ValueError(f"X has the shape {tuple(X.shape)}, and rows of {program.columns} columns are needed.")
+        raise ValueError(f"X has the shape {tuple(X.shape)}, but rows of {program.columns} columns are needed.")
     return evaluate(program, X)
 
 
 def precision(X: Any) -> np.dtype:
-    """Numpy's name of a tensor's precision; others than float32 and float64 are refused."""
+    """The precision of a tensor as a numpy dtype; refuses others than float32 and float64."""
     name = str(X.dtype).rpartition(".")[2]
     if name not in ("float32", "float64"):
         raise TypeError(f"tensors must have the type float32 or float64, not {X.dtype}.")
@@ -45,12 +45,12 @@ def fit_tensor(model: Any, settings: Settings, X: Any, rng: np.random.Generator)
     """Kernel PCA on landmarks or random features of a tensor's rows: their moments are summed in its own library."""
     kind = precision(X)
     if X.ndim != 2 or X.shape[0] < 2:
-        raise ValueError(f"kernel PCA needs at least 2 rows, and X has the shape {tuple(X.shape)}.")
+        raise ValueError(f"kernel PCA needs at least 2 rows, but X has the shape {tuple(X.shape)}.")
     conventions.remember_width(model, X.shape[1])
     n = X.shape[0]
     chosen = np.arange(n) if n <= fitting.ENOUGH else np.sort(rng.choice(n, fitting.ENOUGH, replace=False))
     sample = as_numpy(X)[chosen]
-    conventions.read_rows(model, sample)  # refuses what is not finite
+    conventions.read_rows(model, sample)  # refuses rows that are not finite
     features = fitting.prepare_features(settings, sample, rng)
     if isinstance(features, FourierMap) and features.width > n:
         return fitting.fit_rows(settings, sample, rng)
@@ -83,7 +83,7 @@ def _moments(program: Program, features: Any, X: Any) -> Moments:
 
 
 def _remembered(model: Any, key: Any, make: Callable[[], Program]) -> Program:
-    """A program, made once for the fitted decomposition of a kernel PCA."""
+    """A program, made once per fitted decomposition of a kernel PCA."""
     decomposition = getattr(model, "decomposition_", None)
     if decomposition is None:
         return make()

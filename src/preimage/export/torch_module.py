@@ -13,10 +13,10 @@ from preimage.export.program import Program
 
 
 def to_torch(model: Any, method: str = "transform", dtype: Any = None) -> Any:
-    """A ``torch.nn.Module`` that answers as a method of a fitted model does.
+    """A ``torch.nn.Module`` that computes what a method of a fitted model does.
 
-    The model's numbers are its buffers, so that ``module.to(device)`` and ``module.float()`` work; gradients flow
-    through it.
+    The model's numbers are its buffers, so ``module.to(device)`` and ``module.float()`` work; gradients flow through
+    it.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def precision_of(model: Any) -> np.dtype:
 
 
 def _module_class(torch: Any) -> type:
-    """The class, which cannot be made before torch is imported."""
+    """The class of modules, which cannot be defined before torch is imported."""
 
     class ProgramModule(torch.nn.Module):
         """A program whose constants are buffers."""

@@ -1,8 +1,8 @@
 """Data files in and out: numpy, delimited text, parquet, folders of images, one image, one signal.
 
-Every file is rows of numbers, with a :class:`Form` that says how they stood in it, so that others like them can be
-written. It keeps names of columns and columns that are no numbers, the size and depth of images, the rate of sound.
-One image is one row; one signal is one column. Large files are walked in blocks and never held whole.
+A file is read as rows of numbers with a :class:`Form`, their layout, so that results can be written in the same form.
+The form keeps the names of columns, columns that are not numbers, the size and depth of images, and the rate of sound.
+One image is one row; one signal is one column. Large files are read in blocks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from preimage.io.bounds import check_path
 __all__ = ["Data", "Form", "Reading", "read", "writing"]
 
 STANDARD = "-"  # standard input or output, as CSV
-# Which module knows which endings.
+# The module for every ending.
 FORMATS = {
     **dict.fromkeys((".npy", ".npz"), "arrays"),
     **dict.fromkeys((".csv", ".tsv", ".txt"), "delimited"),
@@ -59,7 +59,7 @@ def read(path: str | os.PathLike[str], reading: Reading | None = None) -> Data:
     Raises
     ------
     DataFileError
-        In one sentence, what is wrong with the file and where.
+        Says what is wrong with the file, and where.
 
     See Also
     --------
@@ -87,26 +87,26 @@ def read(path: str | os.PathLike[str], reading: Reading | None = None) -> Data:
     check_path(path, f"; {STANDARD} reads CSV from standard input")
     name = "images" if path.is_dir() else _format(path)
     if name not in TABLES and not reading.is_plain:
-        raise DataFileError(f"{path} is no table: columns, delimiters and the like cannot be named for it.")
+        raise DataFileError(f"{path} is not a table: leave out columns, delimiters and the like.")
     module = import_module(f"preimage.io.{name}")
     return (module.read_folder if path.is_dir() else module.read)(path, reading)
 
 
 @contextmanager
 def writing(path: str | os.PathLike[str], form: Form, *, overwrite: bool = False) -> Iterator[Write]:
-    """A function that writes blocks of rows to a file, or to a folder of images where the path has no ending.
+    """A function that writes blocks of rows to a file, or to a folder of images if the path has no ending.
 
-    The file appears, complete, when the ``with`` block ends without an error. A place that cannot be written and a
-    format that cannot hold the rows raise an error before any work.
+    The complete file appears when the ``with`` block ends without an error. A path that cannot be written to, or a
+    format that cannot hold the rows, raises an error before any work.
 
     Parameters
     ----------
     path : path
-        Of the new file; its ending names the format.
+        The new file; its ending names the format.
     form : Form
-        How the rows stand in it, such as ``read(path).form``.
+        The layout of the rows, such as ``read(path).form``.
     overwrite : bool
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
 
     See Also
     --------
@@ -145,7 +145,7 @@ def writing(path: str | os.PathLike[str], form: Form, *, overwrite: bool = False
 
 
 def _format(path: Path) -> str:
-    """The name of the module that knows a file's format, by its ending."""
+    """The name of the module for a file's format, by its ending."""
     ending = path.suffix.lower()
     if ending not in FORMATS:
         advice = OTHERWISE.get(ending, f"known are {', '.join(FORMATS)}, and folders of images")

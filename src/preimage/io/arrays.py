@@ -1,4 +1,4 @@
-"""numpy's own files: .npy, mapped and not read, and .npz."""
+"""numpy files: .npy, memory-mapped, and .npz."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from preimage.io.pixels import grey_levels
 
 
 def read(path: Path, reading: Reading) -> Data:
-    """Rows of an array; an array of more axes is a stack of images, one of a single axis or column a signal."""
+    """The rows of an array; more than two axes are a stack of images, a single axis or column is a signal."""
     array, key = _load_npz(path) if path.suffix.lower() == ".npz" else (open_array(path), "X")
     if array.dtype.kind not in "fiub":
-        raise DataFileError(f"{path} holds values of type {array.dtype}, and not numbers.")
+        raise DataFileError(f"{path} holds values of type {array.dtype}, not numbers.")
     if not 1 <= array.ndim <= 4:
         raise DataFileError(f"{path} holds an array of {array.ndim} axes; rows need two, images up to four.")
     rows = array.reshape(len(array), int(np.prod(array.shape[1:])))
@@ -31,13 +31,13 @@ def read(path: Path, reading: Reading) -> Data:
 
 
 def check(path: Path, form: Form) -> None:
-    """Arrays hold numbers alone."""
+    """Name the columns that an array cannot hold."""
     if form.carried:
-        note(f"{path} holds numbers alone, so {', '.join(map(repr, form.carried))} will not be in it.")
+        note(f"{path} holds only numbers, so {', '.join(map(repr, form.carried))} will not be in it.")
 
 
 def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
-    """Write the rows as they come; images as a stack. The number of rows is put into the header at the end."""
+    """Write the rows block by block, images as a stack; the number of rows goes into the header at the end."""
     if path.suffix.lower() == ".npz":
         rows = np.concatenate(list(blocks))
         np.savez(path, **{form.key: rows.reshape(len(rows), *_row_shape(form, rows))})  # type: ignore[arg-type]
@@ -65,9 +65,9 @@ def _row_shape(form: Form, block: np.ndarray) -> tuple[int, ...]:
 
 
 def open_array(path: Path) -> np.ndarray:
-    """The array of an .npy file, mapped and not read."""
+    """The memory-mapped array of an .npy file."""
     with bounds.reading_as(".npy file of numbers", path), warnings.catch_warnings(action="ignore"):
-        return np.load(path, mmap_mode="r", allow_pickle=False)  # where Python warns of the text of a damaged header
+        return np.load(path, mmap_mode="r", allow_pickle=False)  # Python would warn of a damaged header
 
 
 def _load_npz(path: Path) -> tuple[np.ndarray, str]:
@@ -78,7 +78,7 @@ def _load_npz(path: Path) -> tuple[np.ndarray, str]:
 
 
 def _chosen(path: Path, names: list[str]) -> Any:
-    """The only array, or the one that is called X."""
+    """The only array, or the one named X."""
     if len(names) == 1 or "X" in names:
         return "X" if "X" in names else names[0]
-    raise DataFileError(f"{path} holds the arrays {', '.join(names) or 'none'}: call the rows X, or keep only one.")
+    raise DataFileError(f"{path} holds the arrays {', '.join(names) or 'none'}: name the rows X, or keep only one.")

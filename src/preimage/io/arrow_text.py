@@ -1,4 +1,4 @@
-"""Delimited text by pyarrow, several times as fast as our own reader: for large files, where it is installed."""
+"""Delimited text by pyarrow, if installed, for large files: several times as fast as our own reader."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from preimage.io.chunks import rows_at_once
 from preimage.io.columns import arrow_matrix
 from preimage.io.dialect import Found
 
-PART = 8 * 2**20  # bytes of text that are parsed at a time
+PART = 8 * 2**20  # bytes of text parsed at a time
 
 
 class NotUnderstood(Exception):
-    """Our own reader has to go on."""
+    """pyarrow cannot read this text; our own reader takes over."""
 
 
 def blocks(

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from preimage.leftovers import begun, remove_leftovers
 
 @contextmanager
 def written(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
-    """A place beside ``path`` to write to, which takes its name once the block has ended well.
+    """A temporary file beside ``path``, which takes its name when the block ends without an error.
 
-    Whatever ends the block otherwise, Ctrl-C included, leaves the folder as it was; what a killed process left there is
-    removed (:mod:`preimage.leftovers`). A symbolic link is followed: the
-    file it names is replaced, and the link stays. Devices and pipes are refused.
+    An error or Ctrl-C leaves the folder as it was; what a killed process left there is removed
+    (:mod:`preimage.leftovers`). A symbolic link stays, and the file it points to is replaced. Devices and pipes are
+    refused.
 
     Parameters
     ----------
     path : path
-        Where the file shall be; its folder must exist.
+        The file to write; its folder must exist.
     overwrite : bool
-        Whether a file that is there may be replaced; FileExistsError otherwise, before any work.
+        Whether an existing file may be replaced; if not, FileExistsError is raised before any work.
 
     Yields
     ------
@@ -36,7 +36,7 @@ def written(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file.")
     if path.exists() and not path.is_file():
-        raise FileExistsError(f"{path} is a device or a pipe, and no file that could be replaced.")
+        raise FileExistsError(f"{path} is a device or a pipe, not a file that can be replaced.")
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} exists already and is left as it is; overwrite=True replaces it.")
     if not path.parent.is_dir():
@@ -53,12 +53,12 @@ def written(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator
 
 
 def followed(path: str | os.PathLike[str]) -> Path:
-    """The path, or what it names where it is a symbolic link."""
+    """The path, or the target of a symbolic link."""
     return Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
 
 
 def printable(text: str) -> str:
-    """Text without characters that steer a terminal or that no encoding holds; line ends stay."""
+    """Text with control characters and others that no encoding holds escaped; line ends stay."""
     return "".join(
         letter if letter == "\n" or category(letter)[0] != "C" else letter.encode("unicode_escape").decode()
         for letter in text
@@ -66,7 +66,7 @@ def printable(text: str) -> str:
 
 
 def _to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a folder, would survive a power cut; some file systems cannot tell."""
+    """Sync a file, or the names in a folder, to disk; some file systems cannot."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Rows of a file, and how they stood in it."""
+"""The rows of a file, and their layout."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from preimage.gram import tiles
 from preimage.io.chunks import Chunks, joined, release, rows_at_once
 from preimage.io.columns import Columns
 
-LARGE = 256 * 2**20  # bytes of numbers from which a file is walked and not held
+LARGE = 256 * 2**20  # bytes of numbers from which a file is read in blocks
 
 
 @dataclass(frozen=True)
 class Reading:
-    r"""How to read a file where it does not say so itself; what is None is recognised.
+    r"""How to read a file; what is None is detected.
 
     Attributes
     ----------
@@ -30,20 +30,20 @@ class Reading:
     keep : tuple of str
         Names or numbers of columns to carry along unchanged.
     expected : tuple of str or None
-        The columns that a model was fitted on, taken by name in its order; files without names are read as they are.
+        The columns that a model was fitted on, found by name, in its order; files without names are read as they are.
     delimiter, decimal, encoding : str or None
-        Of text.
+        Of a text file.
     thousands : str or None
         Separator of thousands in the numbers of a text file.
     header : bool or None
-        Whether the first line of a text names the columns.
+        Whether the first line of a text file names the columns.
     missing : tuple of str
-        Marks of missing numbers beside the usual ones.
+        Marks of missing numbers besides the usual ones.
     categories : bool
-        Whether columns of text with few levels are read as numbers, after the others, to have their gaps filled.
+        Whether text columns with few levels are read as numbers, after the others, so that their gaps can be filled.
     signal : bool
-        Whether the columns are channels of one signal; an evenly spaced one among others is their time, and so is a
-        first one that only rises or falls: they are carried along.
+        Whether the columns are channels of one signal. An evenly spaced column among others is their time, and so is a
+        first column that only rises or falls; such columns are carried along.
 
     See Also
     --------
@@ -77,13 +77,13 @@ class Reading:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is said that only a table can obey."""
+        """Whether no option is set that only tables have."""
         return replace(self, expected=None, categories=False, signal=False) == Reading()
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How text holds a table; ``comments`` are the lines with # that stand before it."""
+    """The format of a table in text; ``comments`` are the lines with # before it."""
 
     delimiter: str = ","
     quote: str = '"'
@@ -94,20 +94,20 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Pixels:
-    """How pixels stand in an image file.
+    """The format of the pixels in an image file.
 
     Attributes
     ----------
     dtype : str
-        The type of a pixel: uint8 and uint16 are grey levels, all others numbers as they are.
+        The type of a pixel: uint8 and uint16 are grey levels, all others plain numbers.
     unit : float or None
-        The number that white has in the rows; None where they are no grey levels.
+        The value of white in the rows; None if they are not grey levels.
     alpha : array or None
         The transparency of one image, passed through.
     repeated : bool
         Whether a colour image holds one grey image three times.
     info : dict
-        What else one image says: its EXIF data, resolution and colour profile.
+        The EXIF data, resolution and colour profile of one image.
     """
 
     dtype: str = "uint8"
@@ -119,30 +119,30 @@ class Pixels:
 
 @dataclass(frozen=True)
 class Form:
-    """How rows stand in a file.
+    """The layout of rows in a file.
 
     Attributes
     ----------
     columns : tuple of str or None
         Names of the columns of numbers.
     table : Columns or None
-        All columns of a table that has others than numbers.
+        All columns of a table, if some are not numbers.
     shape : tuple of int or None
-        Of every row that is an image: (height, width) or (height, width, channels).
+        Of an image in a row: (height, width) or (height, width, channels).
     flat : bool
-        Whether arrays hold images as flat rows nevertheless.
+        Whether arrays hold images as flat rows.
     names : tuple of str
-        Of the files of a folder of images, one per row.
+        The files of a folder of images, one per row.
     alone : "", "image" or "signal"
-        Whether the file holds one image or one signal, and not rows.
+        Whether the file holds one image or one signal instead of rows.
     pixels : Pixels
-        Of images.
+        The format of pixels, for images.
     rate, sample : int and str
-        Samples a second of sound, and the type of a sample; 0 and "" where it is no sound.
+        Samples per second of sound, and the type of a sample; 0 and "" for other data.
     key : str
         The name of the array in an .npz file.
     text : Dialect
-        Of delimited text.
+        The format of delimited text.
 
     See Also
     --------
@@ -170,16 +170,16 @@ class Form:
     text: Dialect = Dialect()
 
     def with_columns(self, *columns: str) -> Form:
-        """The form of a table with other numbers; what was carried along comes first."""
+        """The form of a table with other columns of numbers, after those that are carried along."""
         table = Columns.of_files(self.names) if self.names else self.table
         return Form(columns=columns, table=table and table.followed_by(columns), key=self.key, text=self.text)
 
     def with_shape(self, shape: tuple[int, ...], pixels: Pixels | None = None) -> Form:
-        """The same with flat rows that are images."""
+        """The same form, for flat rows that are images."""
         return replace(self, shape=shape, pixels=pixels or self.pixels, flat=True, alone="")
 
     def as_table(self) -> Columns | None:
-        """All columns of the table that the rows make, where it has others than numbers."""
+        """All columns of the rows written as a table, if some are not numbers."""
         if self.table is not None or not self.names or self.shape is None:
             return self.table
         names = self.columns or [f"pixel_{number}" for number in range(1, int(np.prod(self.shape)) + 1)]
@@ -187,7 +187,7 @@ class Form:
 
     @property
     def header(self) -> tuple[str, ...] | None:
-        """Names of all columns of the table that the rows make."""
+        """Names of all columns of the rows written as a table."""
         table = self.as_table()
         return self.columns if table is None else table.names
 
@@ -199,24 +199,24 @@ class Form:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The rows of a file: in memory, mapped from it, or read anew every time.
+    """The rows of a file: in memory, memory-mapped, or read again in every pass.
 
     Parameters
     ----------
     name : str
-        Of the file, for messages.
+        The name of the file, for messages.
     source : matrix or function without arguments that yields matrices
         The rows.
     shape : tuple of int
         Rows and columns.
     form : Form
-        How the rows stand in the file.
+        The layout of the rows in the file.
     scale : float
-        What the numbers of the file are divided by.
+        The divisor of the numbers in the file.
 
     See Also
     --------
-    read : What returns it.
+    read : Returns it.
 
     Examples
     --------
@@ -239,11 +239,11 @@ class Data:
 
     @property
     def is_large(self) -> bool:
-        """Whether the rows had better not be held at once."""
+        """Whether the rows are too many to hold at once."""
         return 8 * self.shape[0] * self.shape[1] > LARGE
 
     def blocks(self, *, gaps: bool = False) -> Iterator[np.ndarray]:
-        """Floating blocks of rows, without NaN unless ``gaps`` are allowed, and never with infinite entries."""
+        """Blocks of rows as floats; refuses infinite entries, and NaN unless ``gaps``."""
         first = 0
         for block in self._walk():
             block = floating_block(block, self.name, self.scale)
@@ -256,11 +256,11 @@ class Data:
         blocks = self.blocks(gaps=gaps)
         first = next(blocks)
         if first.shape == self.shape and first.dtype != getattr(self.source, "dtype", first.dtype):
-            return first  # a new array, and all there is
+            return first  # a new array that holds all rows
         return joined(chain([first], blocks), self.shape, first.dtype)
 
     def to_fit(self) -> np.ndarray | Chunks:
-        """All rows in memory, or chunks where they are many."""
+        """All rows in memory, or chunks if they are many."""
         return _FileChunks(self) if self.is_large else self.whole()
 
     def _walk(self) -> Iterator[np.ndarray]:
@@ -287,7 +287,7 @@ class Data:
 
 
 class _FileChunks(Chunks):
-    """The rows of a file in blocks, with their number known beforehand."""
+    """The rows of a file in blocks, with a known number of rows."""
 
     def __init__(self, data: Data):
         self._shape = data.shape
@@ -299,22 +299,24 @@ class _FileChunks(Chunks):
 
 
 def floating_block(block: np.ndarray, name: str, scale: float = 1.0) -> np.ndarray:
-    """Rows of a file in floating point, divided by a scale; a sentence where they are no numbers."""
+    """Rows of a file as floats, divided by a scale; refuses values that are not numbers."""
     if block.dtype.kind not in "fiub":
-        raise DataFileError(f"{name} holds values of type {block.dtype}, and not numbers.")
+        raise DataFileError(f"{name} holds values of type {block.dtype}, not numbers.")
     dtype = tiles.floating_dtype(block.dtype)
     return tiles.floating(block) if scale == 1 else np.divide(block, scale, dtype=dtype)
 
 
 def note(sentence: str) -> None:
-    """Say what is worth a look about a file; the command line shows it as a note."""
+    """Warn about a file; the command line shows the warning as a note."""
     warnings.warn(sentence, DataFileWarning, stacklevel=2)
 
 
 def needed(module: str, name: str, otherwise: str = "") -> Any:
-    """A module of an optional package, or a sentence that says how to get it."""
+    """A module of an optional package, or an error that says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
         package = module.split(".")[0]
-        raise DataFileError(f"{name} needs {package}: install it by `pip install preimage[io]`{otherwise}.") from error
+        raise DataFileError(
+            f"{name} needs {package}: install it with `pip install preimage[io]`{otherwise}."
+        ) from error

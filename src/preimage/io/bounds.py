@@ -1,18 +1,18 @@
-"""The one way in for files: what a file may take in bytes, entries, depth and time before its reader believes it.
+"""Bounds on the bytes, entries, depth and time that reading a file may take; every reader opens its file here.
 
-A packed file can claim any size. Every reader gets its file from :func:`opened`, and asks it by
-:meth:`BoundedFile.allow` before it unfolds anything, so that what is refused was never allocated.
+A compressed file can claim any size. Every reader gets its file from :func:`opened`, and calls
+:meth:`BoundedFile.allow` before it unfolds anything, so nothing that is refused is ever allocated.
 
 =============  ====================================================================================================
 bound          refuses
 =============  ====================================================================================================
-``FREELY``     more bytes than these, unless the file has at least one for every ``RATIO`` of them; eight pixels in
-               black and white are one.
+``FREELY``     more bytes, unless the file has at least one for every ``RATIO`` of them; eight black-and-white pixels
+               count as one.
 ``ENTRIES``    more members of an archive, or pages of an image.
 ``DEPTH``      deeper nesting of JSON.
 ``LINE``       longer lines of text.
-``REREAD``     reading a file more often than this, as loops in its directory make a reader do.
-``SECONDS``    parsing for longer, and longer than ``SLOWEST`` bytes per second take.
+``REREAD``     reading a file more often, as loops in its directory would cause.
+``SECONDS``    parsing for longer than this plus the time for ``SLOWEST`` bytes per second.
 =============  ====================================================================================================
 """
 
@@ -32,7 +32,7 @@ from typing import Any, BinaryIO
 from preimage.exceptions import DataFileError
 from preimage.gram.memory import free_memory
 
-FREELY = 24 * 2**20  # about 250 MiB where bytes become numbers in double precision
+FREELY = 24 * 2**20  # about 250 MiB once bytes become numbers in double precision
 RATIO = 250
 ENTRIES = 10_000
 DEPTH = 300
@@ -44,16 +44,16 @@ BUFFER = 2**16
 
 @dataclass(frozen=True, eq=False)
 class BoundedFile:
-    """An open file that counts what its reader does; the place of the name in messages is the reader's matter."""
+    """An open file whose reader asks before it unfolds anything."""
 
     name: str
     stream: BinaryIO
     size: int
 
     def allow(self, unfolded: float, ratio: float = RATIO, *, bits: int = 8) -> None:
-        """Refuse to unfold to so many bytes, if the file is too small to hold them or the memory to keep them.
+        """Refuse to unfold to so many bytes if the file cannot hold them or the memory cannot keep them.
 
-        ``bits`` are those of a byte that say anything: a pixel in black and white takes a byte, and has one.
+        ``bits`` is the number of bits of a byte that are used: 1 for a black-and-white pixel.
         """
         refuse_claim(self.name, unfolded * bits / 8, self.size, ratio)
         if unfolded > free_memory() / 2:
@@ -68,7 +68,7 @@ class BoundedFile:
             raise DataFileError(f"{self.name} has {number:,} entries, too many to be trusted.")
 
     def archive(self) -> zipfile.ZipFile:
-        """The file as a zip archive, with the sizes in its directory checked; no entry gives more than it claims."""
+        """The file as a zip archive, with the sizes in its directory checked; no member yields more than it claims."""
         found = zipfile.ZipFile(self.stream)
         members = found.infolist()
         self.allow_entries(len(members))
@@ -78,7 +78,7 @@ class BoundedFile:
 
 @contextmanager
 def reading_as(kind: str, name: str | os.PathLike[str]) -> Iterator[None]:
-    """Whatever a reader raises, because a damaged file can make it fail in any way, becomes one sentence."""
+    """Turn any error of a reader into a DataFileError, because a damaged file can make it fail in any way."""
     try:
         yield
     except DataFileError:
@@ -88,27 +88,23 @@ def reading_as(kind: str, name: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def opened(
-    path: str | os.PathLike[str], kind: str = "", *, timed: bool = True, lines: bool = False
-) -> Iterator[BoundedFile]:
+def opened(path: str | os.PathLike[str], kind: str = "", *, timed: bool = True) -> Iterator[BoundedFile]:
     """A file to be read within bounds.
 
     Parameters
     ----------
     path : path
     kind : str
-        What the file should be; whatever its reader raises inside the block is then told by :func:`reading_as`.
+        What the file should be; :func:`reading_as` then translates any error inside the block.
     timed : bool
-        Whether the reader parses the whole file inside the block; one that hands out parts may take as long as they do.
-    lines : bool
-        Whether it is text.
+        Whether the reader parses the whole file inside the block; one that yields parts has no time limit.
     """
-    with reading_as(kind, path) if kind else nullcontext(), stream(path, timed=timed, lines=lines) as found:
+    with reading_as(kind, path) if kind else nullcontext(), stream(path, timed=timed) as found:
         yield BoundedFile(os.fspath(path), found, os.stat(path).st_size)
 
 
 def stream(path: str | os.PathLike[str], *, timed: bool = True, lines: bool = False) -> BinaryIO:
-    """The bytes of a file that :func:`opened` opens."""
+    """The bytes of a file, within the bounds of :func:`opened`; ``lines`` also bounds the length of its lines."""
     check_path(Path(path))
     if os.path.isdir(path):
         raise DataFileError(f"{os.fspath(path)} is a folder, not a file.")
@@ -119,7 +115,7 @@ def stream(path: str | os.PathLike[str], *, timed: bool = True, lines: bool = Fa
 
 
 def refuse_claim(name: str, unfolded: float, size: int, ratio: float = RATIO) -> None:
-    """Refuse what unfolds to more bytes than its size on the disk can hold."""
+    """Refuse a file that claims to unfold to more bytes than its size on disk can hold."""
     if unfolded > max(FREELY, ratio * size):
         raise DataFileError(
             f"{name} unfolds to {unfolded / 2**20:,.0f} MiB, too much for {size:,} bytes to be trusted."
@@ -127,13 +123,13 @@ def refuse_claim(name: str, unfolded: float, size: int, ratio: float = RATIO) ->
 
 
 def check_path(path: Path, hint: str = "") -> None:
-    """Refuse what is neither a file nor a folder, or may not be read; the hint follows where it is neither."""
+    """Refuse a path that does not exist, may not be read, or is a device or pipe; ``hint`` ends the last message."""
     if not path.exists():
         raise DataFileError(f"{path} does not exist.")
     if not os.access(path, os.R_OK):
         raise DataFileError(f"{path} cannot be read: you have no permission.")
     if not path.is_dir() and not path.is_file():
-        raise DataFileError(f"{path} is a device or a pipe, and no file{hint}.")
+        raise DataFileError(f"{path} is a device or a pipe, not a file{hint}.")
 
 
 def parsed(text: str | bytes, **options: Any) -> Any:
@@ -159,16 +155,16 @@ class _Watched(io.RawIOBase):
 
     def __init__(self, name: str, size: int, deadline: float, line: int | None):
         self._file = io.FileIO(name)
-        self._told, self._deadline, self._line = name, deadline, line
+        self._shown, self._deadline, self._line = name, deadline, line
         self._left, self._since = max(FREELY, REREAD * size), 0
 
     def readinto(self, buffer: Any) -> int:
         count = self._file.readinto(buffer) or 0
         self._left -= count
         if self._left < 0:
-            raise DataFileError(f"{self._told} leads its reader round in circles: it is damaged.")
+            raise DataFileError(f"{self._shown} makes its reader go round in circles: it is damaged.")
         if monotonic() > self._deadline:
-            raise DataFileError(f"{self._told} takes too long to be read: it is damaged, or was made to.")
+            raise DataFileError(f"{self._shown} takes too long to read: it is damaged, or made to take long.")
         if self._line is not None:
             self._check_line(bytes(buffer[:count]))
         return count
@@ -190,4 +186,4 @@ class _Watched(io.RawIOBase):
         last = max(part.rfind(b"\n"), part.rfind(b"\r"))
         self._since = len(part) - 1 - last if last >= 0 else self._since + len(part)
         if self._since > (self._line or 0):
-            raise DataFileError(f"{self._told} is no table in text: a line has more than {self._line:,} bytes.")
+            raise DataFileError(f"{self._shown} is not a table in text: a line has more than {self._line:,} bytes.")

@@ -1,4 +1,4 @@
-"""Columns of text with few levels, as numbers for those who fill their gaps, and as text again."""
+"""Text columns with few levels: as numbers, so that their gaps can be filled, and back to text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from preimage.io.columns import Pieces, plain_values
 
 GAPS = {"", "na", "nan", "n/a", "#n/a", "#na", "<na>", "null", "?"}  # "none" and "-" may be levels
-MOST_LEVELS, FEWEST_EACH = 30, 3  # levels of a category, and rows that each has on the mean
+MOST_LEVELS, FEWEST_EACH = 30, 3  # levels of a category, and mean number of rows per level
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Category:
 
     @classmethod
     def of(cls, columns: Sequence[Any], missing: Sequence[str]) -> Category | None:
-        """The category of a column in parts; None where it has too many levels to be one."""
+        """The category of a column in parts; None if its levels are too many, or only one."""
         gaps = frozenset(GAPS | {mark.lower() for mark in missing})
         found, count = set[Any](), 0
         for column in columns:
@@ -38,7 +38,7 @@ class Category:
         return np.array([places.get(value, np.nan) for value in plain_values([column])])
 
     def filled(self, pieces: Pieces, numbers: np.ndarray) -> Pieces:
-        """The cells of a column, with the level of the number where there is none."""
+        """The cells of a column, with gaps filled by the levels of their numbers."""
         found, first = [], 0
         for piece in pieces:
             wanted = numbers[first : first + len(piece)]
@@ -56,7 +56,7 @@ def _is_gap(value: Any, gaps: frozenset[str]) -> bool:
 
 
 def _like(piece: Any, values: list[Any]) -> Any:
-    """Values in the type of an arrow array, where the piece is one."""
+    """Values as an arrow array of the same type if the piece is one."""
     if not hasattr(piece, "to_pylist"):
         return values
     import pyarrow

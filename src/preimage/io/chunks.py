@@ -1,4 +1,4 @@
-"""Rows that need not be in memory at once: walked in blocks, as often as an algorithm needs.
+"""Rows that need not be in memory at once: read in blocks, as often as an algorithm needs.
 
 >>> import numpy as np
 >>> chunks = Chunks([np.zeros((3, 2)), np.ones((4, 2))])
@@ -21,11 +21,11 @@ from sklearn.utils.validation import check_array
 from preimage.gram import threads, tiles
 from preimage.io.atomic import written
 
-BLOCK, BLOCK_BYTES = 8192, 64 * 2**20  # rows of a block at most, and bytes
+BLOCK, BLOCK_BYTES = 8192, 64 * 2**20  # the most rows and bytes of a block
 
 
 def rows_at_once(width: int, each: int = 8) -> int:
-    """How many rows of so many entries, of ``each`` bytes, a block holds: as many as its bytes allow, one at least."""
+    """The number of rows in a block, with ``width`` entries of ``each`` bytes: at least one."""
     return int(max(1, min(BLOCK, BLOCK_BYTES // max(1, width * each))))
 
 
@@ -35,8 +35,8 @@ class Chunks:
     Parameters
     ----------
     source : iterable of matrices, or callable that returns one
-        A list of arrays, an object that opens its files anew at every ``iter``, or a function without arguments such
-        as a generator function. A generator itself can be read only once, and is refused.
+        A list of arrays, an object that reopens its files at every ``iter``, or a function without arguments, such as a
+        generator function. A generator itself is refused, because it can be read only once.
 
     See Also
     --------
@@ -57,10 +57,12 @@ class Chunks:
     def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]]):
         if isinstance(source, Iterator):
             raise TypeError(
-                "a generator can be walked only once: give the function that makes it, or a list, or use partial_fit."
+                "a generator can be read only once: give the function that makes it, or a list, or use partial_fit."
             )
         if not callable(source) and not isinstance(source, Iterable):
-            raise TypeError(f"Chunks need something that yields blocks of rows, not {source!r}.")
+            raise TypeError(
+                f"Chunks need an iterable of blocks of rows, or a function that returns one, not {source!r}."
+            )
         self.source = source
 
     def __iter__(self) -> Iterator[np.ndarray]:
@@ -74,16 +76,16 @@ class Chunks:
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns, from one walk."""
+        """Rows and columns, counted in one pass."""
         sizes = [block.shape for block in self]
         if not sizes:
             raise ValueError("the chunks hold no rows.")
         return sum(rows for rows, _ in sizes), sizes[0][1]
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-        """At most ``n_rows`` rows, drawn uniformly without replacement, in one walk and the order of the rows.
+        """At most ``n_rows`` rows, drawn uniformly without replacement, in one pass and in their order.
 
-        All of them take no draw, so that a seed gives a model of few rows the same numbers wherever they come from.
+        If all are taken, no random number is drawn, so a seed gives the same model from every source of few rows.
         """
         chosen = _drawn(self.shape[0], n_rows, rng)
         found, first = [], 0
@@ -95,7 +97,7 @@ class Chunks:
 
 
 class ArrayChunks(Chunks):
-    """An array, in memory or mapped from a file, walked in blocks that obey the memory budget."""
+    """An array, in memory or memory-mapped, read in blocks within the memory budget."""
 
     def __init__(self, array: np.ndarray):
         if array.ndim != 2:
@@ -119,7 +121,7 @@ class ArrayChunks(Chunks):
 
 
 def release(array: np.ndarray) -> None:
-    """Give the pages of a mapped file back to the system; they are read again where they are needed again."""
+    """Return the pages of a memory-mapped file to the system; they are read again when needed."""
     pages = getattr(array, "_mmap", None)
     if isinstance(pages, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED") and getattr(array, "mode", "") == "r":
         pages.madvise(mmap.MADV_DONTNEED)
@@ -130,21 +132,21 @@ def _drawn(n: int, n_rows: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def is_streamed(X) -> bool:
-    """Whether rows come from a file or in chunks, and must not be copied whole."""
+    """Whether rows come from a file or in chunks, and must not be copied as a whole."""
     return isinstance(X, Chunks | np.memmap | str | os.PathLike)
 
 
 def as_chunks(X) -> Chunks:
-    """Chunks from what users type: ``Chunks``, an array or memmap, or the path of an .npy file."""
+    """Chunks from ``Chunks``, an array or memmap, or the path of an .npy file."""
     if isinstance(X, Chunks):
         return X
     return ArrayChunks(open_rows(X))
 
 
 def save_rows(path: str | os.PathLike[str], blocks: Iterable[np.ndarray], shape: tuple[int, int], dtype) -> np.memmap:
-    """Blocks of rows as one .npy file, which appears when it is complete; returned as a memmap.
+    """Write blocks of rows to one .npy file, which appears when it is complete; return it as a memmap.
 
-    Every block is written as it comes, so that a full disk is an ``OSError``: pages of a memmap would end the process.
+    Blocks are written, not mapped, so a full disk raises ``OSError`` instead of ending the process.
     """
     header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
     with written(path) as unfinished, unfinished.open("wb") as file:
@@ -155,7 +157,7 @@ def save_rows(path: str | os.PathLike[str], blocks: Iterable[np.ndarray], shape:
 
 
 def joined(blocks: Iterable[np.ndarray], shape: tuple[int, int], dtype) -> np.ndarray:
-    """Blocks of rows as one array, which is filled as they come."""
+    """Blocks of rows as one array, filled block by block."""
     rows, first = np.empty(shape, dtype=dtype), 0
     for block in blocks:
         rows[first : first + len(block)] = block
@@ -164,5 +166,5 @@ def joined(blocks: Iterable[np.ndarray], shape: tuple[int, int], dtype) -> np.nd
 
 
 def open_rows(X) -> np.ndarray:
-    """The array behind a path, mapped and not read; any other rows as they are."""
+    """The memory-mapped array at a path; any other rows as they are."""
     return np.load(Path(X), mmap_mode="r") if isinstance(X, str | os.PathLike) else X

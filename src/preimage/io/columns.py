@@ -1,4 +1,4 @@
-"""All columns of a table: those that are numbers to work on, and the others, carried along in their places."""
+"""All columns of a table: numbers to work on, and others that are carried along in their places."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-Pieces = list[Any]  # parts of one column, lists or arrow arrays, one after the other
-NAMED = 5  # columns that a sentence names
+Pieces = list[Any]  # parts of one column in order, lists or arrow arrays
+NAMED = 5  # columns that a message names
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,19 +20,19 @@ class Columns:
     Attributes
     ----------
     names : tuple of str or None
-        Of all columns.
+        The names of all columns.
     numbers : tuple of int
         The place of every column of the matrix.
     others : tuple of int
         The places of the columns that are carried along.
-    walk : function of nothing that yields lists of sequences
+    walk : function without arguments that yields lists of sequences
         Blocks of the columns that are carried along; each is a list or an arrow array.
     whole : frozenset of int
         The places of columns that held whole numbers.
     metadata : dict or None
         Of a parquet file.
     categories : dict of Category
-        By their places, columns of text that are numbers in the matrix too, after the others.
+        By place, text columns that are also numbers in the matrix, after the others.
     """
 
     names: tuple[str, ...] | None
@@ -45,7 +45,7 @@ class Columns:
 
     @classmethod
     def of_files(cls, names: Sequence[str]) -> Columns:
-        """A table of files, before anything else is known of them."""
+        """A table that holds only the names of files."""
         return cls(("file",), (), (0,), lambda: [[list(names)]])
 
     @property
@@ -70,7 +70,7 @@ class Columns:
         return Columns((*map(self.name, self.others), *names), numbers, tuple(range(width)), self.walk)
 
     def beside(self, blocks: Iterable[np.ndarray]) -> Iterator[list[np.ndarray | Pieces]]:
-        """All columns of blocks of rows in their places: numbers as arrays, the others as pieces."""
+        """All columns, in their places, for blocks of rows: numbers as arrays, the others as pieces."""
         feed = _Feed(self.walk(), len(self.others))
         for block in blocks:
             width = len(self.numbers)
@@ -83,7 +83,7 @@ class Columns:
 
 
 class _Feed:
-    """Blocks of columns, taken as many rows at a time as somebody wants."""
+    """Blocks of columns, from which any number of rows can be taken."""
 
     def __init__(self, blocks: Iterable[Sequence[Any]], width: int):
         self._blocks, self._width = iter(blocks), width
@@ -123,7 +123,7 @@ def in_words(names: Iterable[Any]) -> str:
 
 
 def distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of columns, of which equal ones end in _2, _3 and so on, from the second of them."""
+    """Names of columns, made distinct: repeated ones end in _2, _3 and so on."""
     given = list(names)
     taken, found = set(given), dict.fromkeys(given[:1])
     for name in given[1:]:

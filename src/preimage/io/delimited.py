@@ -20,11 +20,11 @@ from preimage.io.base import LARGE, Data, Form, Reading
 from preimage.io.columns import Columns, Pieces, all_columns, plain_values
 from preimage.io.spreadsheets import harmless
 
-ARROW = 2**20  # bytes from which pyarrow reads a text, where it is installed
+ARROW = 2**20  # bytes from which pyarrow reads a text, if it is installed
 
 
 def read(path: Path, reading: Reading) -> Data:
-    """Rows of a text file; a large one is read anew at every walk."""
+    """The rows of a text file; a large one is read again in every pass."""
     return _read(str(path), lambda: bounds.stream(path, timed=False, lines=True), path.stat().st_size, reading)
 
 
@@ -35,11 +35,11 @@ def read_standard_input(reading: Reading) -> Data:
 
 
 def check(path: Path, form: Form) -> None:
-    """Text holds everything."""
+    """Accept every form: text holds everything."""
 
 
 def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
-    """Write comments and the header, if there are any, and the rows with as few digits as tell them apart."""
+    """Write comments and the header, if there are any, and the rows with as few digits as identify each number."""
     delimiter = "\t" if path.suffix.lower() == ".tsv" else form.text.delimiter
     with path.open("w", encoding=form.text.encoding, newline="") as file:
         _write(file, blocks, form, delimiter, form.text.decimal)
@@ -54,7 +54,7 @@ def _write(file: TextIO, blocks: Iterable[np.ndarray], form: Form, delimiter: st
     table = form.as_table()
     writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
     for number, columns in enumerate(all_columns(blocks, table)):
-        if not number:  # with the first rows, so that a command that fails before them writes nothing
+        if not number:  # with the first rows, so that a command that fails earlier writes nothing
             file.writelines(delimiter.join(harmless(line.split(delimiter))) + "\n" for line in form.text.comments)
             writer.writerows([harmless(form.header)] if form.header else [])
         writer.writerows(zip(*_texts(columns, table, decimal), strict=True))
@@ -85,7 +85,7 @@ def _read(name: str, open_bytes: Callable[[], BinaryIO], size: int, reading: Rea
 
 
 class _Text(records.Records):
-    """Cells in lines of text, by the dialect that is found in the first of them."""
+    """Cells in lines of text, in the dialect detected from the first lines."""
 
     def __init__(self, name: str, open_bytes: Callable[[], BinaryIO], reading: Reading, by_arrow: bool):
         self.name, self._open_bytes, self._by_arrow = name, open_bytes, by_arrow
@@ -94,11 +94,11 @@ class _Text(records.Records):
             with self._opened() as file:
                 self.found = dialect.recognised(name, file, reading, self._encoding)
         except csv.Error as error:
-            raise DataFileError(f"{name} is no table in text: {error}.") from error
+            raise DataFileError(f"{name} is not a table in text: {error}.") from error
         super().__init__(name, self._lines, reading, self.found.dialect.decimal)
 
     def blocks(self, numbers: Sequence[int], others: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
-        """Matrices and other columns; by pyarrow, as far as it is installed and understands the text."""
+        """Matrices and other columns; by pyarrow, if installed, as far as it understands the text."""
         done = 0
         if self._by_arrow:
             first = self._first if self.names is not None else self._first - 1
@@ -117,7 +117,7 @@ class _Text(records.Records):
             done = max(0, done - len(matrix))
 
     def _lines(self) -> Iterator[records.Line]:
-        """The number and the cells of every line, beginning with a header that stands in a comment."""
+        """The number and the cells of every line, starting with a header found in a comment."""
         try:
             with self._opened() as file:
                 for _ in range(self.found.skip):
@@ -125,7 +125,7 @@ class _Text(records.Records):
                 named = [(self.found.skip, self.found.names)] if self.found.names else []
                 yield from _with_gaps(chain(named, self._parsed(file)))
         except csv.Error as error:
-            raise DataFileError(f"{self.name} is no table in text: {error}.") from error
+            raise DataFileError(f"{self.name} is not a table in text: {error}.") from error
 
     def _parsed(self, file: TextIO) -> Iterator[records.Line]:
         if self.found.dialect.delimiter == " ":
@@ -141,12 +141,12 @@ class _Text(records.Records):
             except UnicodeError as error:
                 encoding = "UTF-8" if self._encoding.startswith("utf-8") else self._encoding
                 raise DataFileError(
-                    f"{self.name} is no text in {encoding}: name its encoding by encoding=, such as cp1252."
+                    f"{self.name} is not text in {encoding}: give its encoding by encoding=, such as cp1252."
                 ) from error
 
 
 def _with_gaps(lines: Iterable[records.Line]) -> Iterator[records.Line]:
-    """The lines of a table, where an empty one between others is a row of gaps."""
+    """The lines of a table; an empty line between others is a row of gaps."""
     width, empty = 0, list[int]()
     for number, cells in lines:
         if len(cells) <= 1 and not "".join(cells).strip():

@@ -1,4 +1,4 @@
-"""What a text says of itself: encoding, delimiter, quotes, decimal sign, and lines before the table."""
+"""Detects the format of a text table: encoding, delimiter, quotes, decimal sign, and lines before the table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from preimage.exceptions import DataFileError
 from preimage.io.base import Dialect, Reading, note
 
 DELIMITERS = ("\t", ";", "|", ",", " ")
-SAMPLE = 50  # lines that tell the dialect
+SAMPLE = 50  # lines from which the dialect is detected
 POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"}
@@ -22,7 +22,7 @@ MARKS |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 @dataclass(frozen=True)
 class Found:
-    """What was recognised.
+    """The detected format.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Found:
     skip : int
         Lines before the table.
     names : tuple of str
-        Of the columns, where the last of these lines is a comment that holds them, as numpy writes it.
+        The names of the columns, if the last of these lines is a comment that holds them, as numpy writes it.
     spaced : bool
         Whether a space stands before a quote.
     """
@@ -46,7 +46,7 @@ class Found:
 
 
 def encoding(open_bytes: Callable[[], BinaryIO]) -> str:
-    """UTF-8, unless a mark or zero bytes at the beginning tell another."""
+    """The encoding: UTF-8, unless a byte order mark or zero bytes at the beginning show another."""
     with open_bytes() as file:
         head = file.read(400)
     for mark, name in MARKS.items():
@@ -57,7 +57,7 @@ def encoding(open_bytes: Callable[[], BinaryIO]) -> str:
 
 
 def recognised(name: str, file: TextIO, reading: Reading, encoding: str) -> Found:
-    """The dialect of a text, by its first lines."""
+    """The format of a text, detected from its first lines."""
     lines = _first_lines(file)
     skip, comments, named = _leading(lines)
     sample = [line for number, line in lines if number > skip]
@@ -76,7 +76,7 @@ def recognised(name: str, file: TextIO, reading: Reading, encoding: str) -> Foun
 
 
 def _first_lines(file: TextIO) -> list[tuple[int, str]]:
-    """Comments and as many other lines as tell the dialect, with their numbers; empty ones are left out."""
+    """Comments and the other lines that show the dialect, with their numbers; empty ones are left out."""
     found, left = list[tuple[int, str]](), SAMPLE
     for number, line in enumerate(file, 1):
         found += [(number, line)] * bool(line.strip())
@@ -129,7 +129,7 @@ def _delimiter(sample: Sequence[str], quote: str) -> str:
 
 
 def is_even(widths: Sequence[int]) -> bool:
-    """Whether lines are equally wide, but for a first one that lacks a name for the names of rows, as R writes it."""
+    """Whether lines are equally wide; the first may lack the name of the row names, as R writes it."""
     return widths[-1] > 1 and len(set(widths[1:])) <= 1 and widths[0] in (widths[-1], widths[-1] - 1)
 
 
@@ -143,7 +143,7 @@ def _decimal(name: str, cells: Sequence[str]) -> str:
 
 
 def _other_sign(thousands: str) -> str:
-    """The decimal sign of numbers whose thousands are separated so."""
+    """The decimal sign of numbers with this separator of thousands."""
     return "," if thousands == "." else "."
 
 

@@ -1,4 +1,4 @@
-"""Spreadsheets: .xlsx, by openpyxl; the first sheet that holds anything."""
+"""Spreadsheets: .xlsx, by openpyxl; the first sheet that is not empty."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHERWISE = ", or save the sheet as CSV"
 
 
 def read(path: Path, reading: Reading) -> Data:
-    """Rows of the first sheet; cells that are no numbers are carried along."""
+    """The rows of the first sheet that is not empty; columns that are not numbers are carried along."""
     excel = needed("openpyxl", str(path), OTHERWISE)
     with bounds.opened(path, ".xlsx file") as file:
         file.archive()
@@ -31,12 +31,12 @@ def read(path: Path, reading: Reading) -> Data:
         raise DataFileError(f"{path} is empty.")
     title, cells = next(iter(filled.items()))
     if len(filled) > 1:
-        note(f"{path}: the sheet {title!r} is read, and {', '.join(map(repr, list(filled)[1:]))} not.")
+        note(f"{path}: the sheet {title!r} is read, but not {', '.join(map(repr, list(filled)[1:]))}.")
     return tables.tabled(records.Records(str(path), lambda: iter(cells), reading), reading, large=False)
 
 
 def check(path: Path, form: Form) -> None:
-    """A sheet holds everything, where openpyxl is installed."""
+    """Accept every form, if openpyxl is installed."""
     needed("openpyxl", str(path), OTHERWISE)
 
 
@@ -57,7 +57,7 @@ def _cells(sheet: Any, file: bounds.BoundedFile) -> list[records.Line]:
     rows, count = list[tuple[int, list[Any]]](), 0
     for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
         count += len(row)
-        file.allow(CELL * count)  # a single cell far down or right stands for all before it
+        file.allow(CELL * count)  # a single cell far down or right adds all before it
         rows.append((number, list(row)))
     filled = [number for number, row in rows if any(cell is not None for cell in row)]
     if not filled:

@@ -1,4 +1,4 @@
-"""Images: one file, a file of pages, or a folder of equal ones; grey levels lie in [0, 1]."""
+"""Images: one file, a file of pages, or a folder of images of equal size; grey levels lie in [0, 1]."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from preimage.leftovers import begun, remove_leftovers
 
 ENDINGS = {ending for ending, module in FORMATS.items() if module == "images"}
 SHALLOW = {".jpg", ".jpeg", ".bmp"}  # formats of 8 bits
-OTHER_DATA = {*FORMATS} - ENDINGS - {".txt"}  # which may say what the images are
+OTHER_DATA = {*FORMATS} - ENDINGS - {".txt"}  # which may describe the images
 
 
 def read(path: Path, reading: Reading) -> Data:
@@ -32,13 +32,13 @@ def read(path: Path, reading: Reading) -> Data:
 
 
 def read_folder(path: Path, reading: Reading) -> Data:
-    """One image per row, in the order of their names; files with other endings are passed over."""
+    """One image per row, in the order of their names; files with other endings are skipped."""
     files = image_files(path)
     if not files:
         raise DataFileError(f"the folder {path} holds no images ({', '.join(sorted(ENDINGS))}).")
     others = sorted(file.name for file in path.iterdir() if file.suffix.lower() in OTHER_DATA)
     if others:
-        note(f"{path}: the images are read, and {others[0]} {'and others ' * (len(others) > 1)}not.")
+        note(f"{path}: the images are read, but not {others[0]}{' and others' * (len(others) > 1)}.")
     first = _single(files[0])
 
     def walk() -> Iterator[np.ndarray]:
@@ -56,11 +56,11 @@ def image_files(path: Path) -> list[Path]:
 
 
 def check(path: Path, form: Form) -> None:
-    """Only rows with the shape of an image can be written as one, and several to a .tif file alone."""
+    """Refuse rows that are not images, and several images unless the file is .tif."""
     if form.shape is None:
-        raise DataFileError(f"{path}: these rows are no images; write .npy, .csv or .parquet.")
+        raise DataFileError(f"{path}: these rows are not images; write .npy, .csv or .parquet.")
     if form.alone != "image" and path.suffix.lower() not in TIFF:
-        raise DataFileError(f"{path}: several images need a folder, or .tif; name one without an ending.")
+        raise DataFileError(f"{path}: several images need a .tif file or a folder, whose name has no ending.")
     _check_pixels(path, form)
 
 
@@ -71,15 +71,15 @@ def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
 
 @contextmanager
 def new_folder(path: Path, form: Form, overwrite: bool) -> Iterator[Callable[[Iterable[np.ndarray]], None]]:
-    """A function that writes one image per row to a folder, which appears when the block ends well.
+    """A function that writes one image per row to a folder, which appears when the block ends without an error.
 
-    A folder that is there is replaced only on demand, and only if it holds no other files than those to be written.
+    An existing folder is replaced only with ``overwrite``, and only if it holds no other files than those to write.
     """
     path = followed(path)
     if form.shape is None:
-        raise DataFileError(f"{path} names a folder, and these rows are no images; end it in .npy, .csv or .parquet.")
+        raise DataFileError(f"{path} names a folder, but these rows are not images; end it in .npy, .csv or .parquet.")
     if form.alone:
-        raise DataFileError(f"{path} names a folder, and this is one {form.alone}; name a file.")
+        raise DataFileError(f"{path} names a folder, but this is one {form.alone}; name a file.")
     for ending in {Path(name).suffix for name in form.names or ("a.png",)}:
         _check_pixels(path.with_name(path.name + ending), form)
     if path.parent.is_dir():
@@ -94,7 +94,7 @@ def _check_pixels(path: Path, form: Form) -> None:
     assert form.shape is not None
     pixels.check(path, form.shape, form.pixels)
     if path.suffix.lower() in SHALLOW and form.pixels.dtype != "uint8":
-        note(f"{path}: this format has 8 bits, of the {8 * np.dtype(form.pixels.dtype).itemsize} that the image has.")
+        note(f"{path}: this format keeps 8 bits of the {8 * np.dtype(form.pixels.dtype).itemsize} that the image has.")
 
 
 def _check_folder(path: Path, form: Form, overwrite: bool) -> None:
@@ -115,19 +115,19 @@ def _refuse_others(path: Path, found: Path, form: Form) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a file has a name that images without names get."""
+    """Whether a file is named as images without names are."""
     return len(name) >= 10 and name.endswith(".png") and name[:-4].isdigit()
 
 
 def _replace(unfinished: Path, path: Path, form: Form) -> None:
-    """Put the new folder in the place of the old one, of which nothing is lost before the new one is there."""
+    """Replace the old folder by the new one; nothing of the old one is lost before the new one is in place."""
     if not path.exists():
         unfinished.replace(path)
         return
     with begun(path) as aside:
         path.replace(aside / path.name)
         try:
-            _refuse_others(path, aside / path.name, form)  # files that came while we worked
+            _refuse_others(path, aside / path.name, form)  # files added in the meantime
             unfinished.replace(path)
         except BaseException:
             (aside / path.name).replace(path)
@@ -166,7 +166,7 @@ def _like(first: DecodedImage, file: Path, model: Path) -> np.ndarray:
     found = _single(file)
     if found.shape != first.shape or found.form.dtype != first.form.dtype:
         raise DataFileError(
-            f"{file} is {_words(found)}, and {model.name} is {_words(first)}: the images of a folder must be alike."
+            f"{file} is {_words(found)}, but {model.name} is {_words(first)}: the images of a folder must be alike."
         )
     return found.array.ravel()
 

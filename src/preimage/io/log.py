@@ -17,7 +17,7 @@ class Layout(NamedTuple):
     """The columns of a log."""
 
     names: tuple[str, ...]
-    """Of all columns."""
+    """The names of all columns."""
     numbers: tuple[int, ...]
     """The places of the columns that the model was fitted on, in its order."""
 
@@ -27,11 +27,11 @@ class Layout(NamedTuple):
         return tuple(name for place, name in enumerate(self.names) if place not in self.numbers)
 
     def of_header(self, header: Sequence[str]) -> Layout:
-        """The same columns where a header puts them."""
+        """The same columns in the places that a header gives them."""
         wanted = [self.names[place] for place in self.numbers]
         for name in wanted:
             if name not in header:
-                raise DataFileError(f"standard input has no column {name!r}, and the model was fitted on one.")
+                raise DataFileError(f"standard input has no column {name!r}, but the model was fitted on one.")
         return Layout(tuple(header), tuple(header.index(name) for name in wanted))
 
 
@@ -39,19 +39,19 @@ class Line(NamedTuple):
     """One line of a log."""
 
     row: np.ndarray | None
-    """The numbers, NaN where one is missing; None where the line is not a row of the table."""
+    """The numbers, NaN where one is missing; None if the line is not a row of the table."""
     carried: tuple[str, ...]
     """The other cells."""
     wrong: int | None = None
-    """Which number cannot be read, where one cannot."""
+    """The place of the number that cannot be read, if there is one."""
 
 
 def lines_as_they_arrive(
     file: TextIO, layout: Layout, *, delimiter: str | None = None, missing: Collection[str] = ()
 ) -> Iterator[Line]:
-    """Every line with cells, headers left out; a header at any place says where the columns stand from there on.
+    """Every line with cells but no headers; a header anywhere sets the places of the columns from there on.
 
-    Without a header they stand as in ``layout``. The carried cells are always those of ``layout``, by name.
+    Without a header, ``layout`` sets them. The carried cells are always those of ``layout``, by name.
     """
     found, known = layout, {*MISSING, *(mark.lower() for mark in missing)}
     marks = DELIMITERS if delimiter is None else (delimiter,)
@@ -67,7 +67,7 @@ def lines_as_they_arrive(
 
 
 def _cells(line: str, marks: Sequence[str], layout: Layout) -> tuple[list[str], str]:
-    """The cells of a line and the delimiter that yields as many as there are columns, or else the names of them."""
+    """The cells of a line, and the delimiter that yields as many cells as columns, or the names of the columns."""
     split = {mark: _split(line, mark) for mark in marks}
     for mark, cells in split.items():
         if len(cells) == len(layout.names) or {layout.names[place] for place in layout.numbers} <= set(cells):
@@ -99,9 +99,9 @@ def _line(cells: list[str], mark: str, found: Layout, layout: Layout, missing: C
 
 
 def _number(cell: str, mark: str, missing: Collection[str]) -> float | None:
-    """The number in a cell, NaN where it is missing, None where it holds something else.
+    """The number in a cell, NaN where it is missing, None if it holds something else.
 
-    A comma is a decimal sign where it does not separate the cells.
+    A comma is a decimal sign unless it separates the cells.
     """
     if cell.lower() in missing:
         return float("nan")

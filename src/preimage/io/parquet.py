@@ -15,7 +15,7 @@ from preimage.io.base import Data, Form, Reading, needed, note
 from preimage.io.chunks import rows_at_once
 from preimage.io.columns import Pieces, all_columns, arrow_matrix, distinct, in_words
 
-RUN = 100_000  # numbers that a byte of a table may stand for: columns that repeat one value are packed well
+RUN = 100_000  # numbers per byte of a table: columns that repeat one value are packed well
 
 
 def read(path: Path, reading: Reading) -> Data:
@@ -25,15 +25,15 @@ def read(path: Path, reading: Reading) -> Data:
 
 
 def check(path: Path, form: Form) -> None:
-    """A table holds everything, where pyarrow is installed, but equal names: most readers refuse them."""
+    """Accept every form, if pyarrow is installed; equal names are changed, because most readers refuse them."""
     needed("pyarrow.parquet", str(path))
     given = form.header or ()
     if renamed := [own for name, own in zip(given, distinct(given), strict=True) if name != own]:
-        note(f"{path}: equal names of columns are told apart: {in_words(renamed)}.")
+        note(f"{path}: equal column names are made distinct: {in_words(renamed)}.")
 
 
 def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
-    """Write the rows as they come."""
+    """Write the rows block by block."""
     arrow, parquet = needed("pyarrow", str(path)), needed("pyarrow.parquet", str(path))
     table, writer, names = form.as_table(), None, distinct(form.header or ())
     try:
@@ -86,7 +86,7 @@ class ParquetTable:
 
     @property
     def numeric(self) -> tuple[int, ...]:
-        """The places of the columns of numbers, true and false among them; a column of nulls alone is none."""
+        """The places of the columns of numbers or booleans; a column of only nulls is not one."""
         types = self._arrow.types
         tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
         return tuple(place for place, found in enumerate(self._types) if any(test(found) for test in tests))
@@ -102,7 +102,7 @@ class ParquetTable:
             for place in numbers:
                 if "number" not in self.kinds[place]:
                     where = f"{self.name}, column {(self.names or ())[place]!r}"
-                    raise DataFileError(f"{where}: values of type {self._types[place]} are no numbers.")
+                    raise DataFileError(f"{where}: values of type {self._types[place]} are not numbers.")
             yield arrow_matrix(batch, numbers), [batch.column(place) for place in others]
 
     def _batches(self, **options: Any) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""One image file as an array of pixels and back: by Pillow, and by tifffile for TIFF of types that Pillow has not."""
+"""One image file as an array of pixels and back: by Pillow, and by tifffile for types of TIFF that Pillow lacks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from preimage.io.base import Pixels, needed
 from preimage.io.bounds import BoundedFile
 
 TIFF = (".tif", ".tiff")
-LEVELS = {"uint8": 255, "uint16": 65535}  # types of grey levels, with white; other types hold numbers as they are
+LEVELS = {"uint8": 255, "uint16": 65535}  # types of grey levels, with white; other types hold plain numbers
 MODES = {"L": "uint8", "RGB": "uint8", "I;16": "uint16", "I;16B": "uint16", "I": "int32", "F": "float32"}
-BYTES = {"I;16": 2, "I;16B": 2, "I": 4, "F": 4}  # of a pixel; one for each channel in all other modes
+BYTES = {"I;16": 2, "I;16B": 2, "I": 4, "F": 4}  # of a pixel; one per channel in all other modes
 LOSSY = {"quality": 95, "subsampling": 0}  # of a JPEG
 TRANSPARENT = (".png", *TIFF)
 ORIENTATION, BITS, SAMPLE_FORMAT = 274, 258, 339  # tags of TIFF and EXIF
@@ -29,7 +29,7 @@ STRIP = 64  # rows of pixels
 
 @dataclass(frozen=True)
 class DecodedImage:
-    """The pixels of a file: (height, width) or (height, width, 3), several pages before that."""
+    """The pixels of a file: (height, width) or (height, width, 3), after an axis of pages if there are several."""
 
     array: np.ndarray
     form: Pixels
@@ -37,17 +37,17 @@ class DecodedImage:
 
     @property
     def white(self) -> int:
-        """What to divide grey levels by."""
+        """The divisor of grey levels."""
         return LEVELS.get(self.form.dtype, 1)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of one page."""
+        """The shape of one page."""
         return self.array.shape[1:] if self.several else self.array.shape
 
 
 def grey_levels(rows: np.ndarray) -> Pixels:
-    """How the numbers in rows stand for grey levels, by their type and size."""
+    """How the numbers in rows represent grey levels, by their type and size."""
     name = rows.dtype.name
     if name in LEVELS:
         return Pixels(name, LEVELS[name])
@@ -73,7 +73,7 @@ def check(path: Path, shape: tuple[int, ...], pixels: Pixels) -> None:
     if pixels.dtype not in LEVELS and ending not in TIFF:
         raise DataFileError(f"{path}: pixels of type {pixels.dtype} need .tif, .npy or .csv.")
     if pixels.dtype == "uint16" and colour and ending == ".png":
-        raise DataFileError(f"{path}: colour of 16 bits needs .tif.")
+        raise DataFileError(f"{path}: 16-bit colour needs .tif.")
     if pixels.alpha is not None and ending not in TRANSPARENT:
         raise DataFileError(f"{path} cannot hold the transparent parts of the image; write .png or .tif.")
     if _needs_tifffile(pixels.dtype, colour) and ending in TIFF:
@@ -81,7 +81,7 @@ def check(path: Path, shape: tuple[int, ...], pixels: Pixels) -> None:
 
 
 def encoded(values: np.ndarray, pixels: Pixels) -> np.ndarray:
-    """Numbers as pixels of a type, in which what is brighter than white is white."""
+    """Numbers as pixels of the given type, clipped to its range."""
     if pixels.dtype in LEVELS:
         values = np.rint(np.clip(values / (pixels.unit or 1.0), 0, 1) * LEVELS[pixels.dtype])
     elif np.dtype(pixels.dtype).kind in "iu":
@@ -91,7 +91,7 @@ def encoded(values: np.ndarray, pixels: Pixels) -> np.ndarray:
 
 
 def save_image(path: Path, pages: np.ndarray, pixels: Pixels) -> None:
-    """Write images of one file, an axis of pages before each."""
+    """Write one image file; the first axis of ``pages`` counts its pages."""
     if pages.ndim == 4 and pages.shape[3] == 1:
         pages = pages[..., 0]
     if pixels.repeated:
@@ -115,7 +115,7 @@ def load_image(file: Path) -> DecodedImage:
     """The pixels of an image file."""
     image = needed("PIL.Image", str(file))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # what Pillow says of damage besides
+        warnings.simplefilter("ignore", UserWarning)  # Pillow's warnings of damage
         warnings.simplefilter("error", image.DecompressionBombWarning)  # which Pillow gives when it opens a file
         try:
             with bounds.opened(file) as bounded, image.open(bounded.stream) as opened:
@@ -132,7 +132,7 @@ def load_image(file: Path) -> DecodedImage:
 
 
 def _is_beyond_pillow(opened: Any) -> bool:
-    """Whether Pillow would change the pixels of a TIFF: halve colour of 16 bits, or wrap whole numbers of 32."""
+    """Whether Pillow would change the pixels of a TIFF: halve 16-bit colour, or wrap 32-bit whole numbers."""
     if opened.format != "TIFF":
         return False
     bits, signs = opened.tag_v2.get(BITS, (8,)), opened.tag_v2.get(SAMPLE_FORMAT, (UNSIGNED,))
@@ -153,17 +153,17 @@ def _by_pillow(opened: Any, file: Path, bounded: BoundedFile) -> DecodedImage:
         opened.seek(number)
         pages.append(_plain(opened.copy(), file))
         if (pages[-1].mode, pages[-1].size) != (pages[0].mode, pages[0].size):
-            raise DataFileError(f"{file}: page {number + 1} is not like the first; save the pages as files.")
+            raise DataFileError(f"{file}: page {number + 1} differs from the first; save the pages as files.")
     return DecodedImage(np.stack([_array(page) for page in pages]), Pixels(MODES[pages[0].mode]), several=True)
 
 
 def _one(opened: Any, file: Path) -> DecodedImage:
     ops = needed("PIL.ImageOps", str(file))
-    kept = ("dpi",) if opened.mode == "CMYK" else ("dpi", "icc_profile")  # a profile of inks does not fit RGB
+    kept = ("dpi",) if opened.mode == "CMYK" else ("dpi", "icc_profile")  # a profile of inks does not apply to RGB
     info = {key: opened.info[key] for key in kept if key in opened.info}
     ops.exif_transpose(opened, in_place=True)
     turned, exif = opened, opened.getexif()
-    exif.pop(ORIENTATION, None)  # the pixels are turned already
+    exif.pop(ORIENTATION, None)  # the pixels are already turned
     if len(exif) and opened.format in ("JPEG", "PNG"):
         info["exif"] = exif.tobytes()
     alpha = None
@@ -180,7 +180,7 @@ def _one(opened: Any, file: Path) -> DecodedImage:
 
 
 def _plain(image: Any, file: Path) -> Any:
-    """The image in one of the modes that we know, if nothing is lost by it."""
+    """The image in one of the known modes, if that loses nothing."""
     if image.mode in MODES:
         return image
     if image.mode in ("1", "P", "CMYK", "YCbCr"):
@@ -189,8 +189,8 @@ def _plain(image: Any, file: Path) -> Any:
 
 
 def _array(image: Any) -> np.ndarray:
-    """The pixels of an image, strip by strip: Pillow copies what it hands over, and copies that once more."""
-    dtype, channels = MODES[image.mode], (3,) * (image.mode == "RGB")  # also where the bytes are the other way round
+    """The pixels of an image, strip by strip, because Pillow copies what it returns twice."""
+    dtype, channels = MODES[image.mode], (3,) * (image.mode == "RGB")  # for either byte order
     array = np.empty((image.height, image.width, *channels), dtype)
     for rows in tiles.slices(image.height, STRIP):
         array[rows] = np.asarray(image.crop((0, rows.start, image.width, rows.stop)))
@@ -208,7 +208,7 @@ def _by_tifffile(file: Path) -> DecodedImage:
     if not pages:
         raise DataFileError(f"{file} is empty, damaged, or no image.")
     if len({(page.shape, page.dtype) for page in pages}) > 1:
-        raise DataFileError(f"{file} has pages that are not alike; save them as files.")
+        raise DataFileError(f"{file} has pages of different size or type; save them as files.")
     array = np.stack(pages)
     if array.dtype.kind not in "fiu" or not (array.ndim == 3 or (array.ndim == 4 and array.shape[3] == 3)):
         raise DataFileError(
@@ -223,11 +223,11 @@ def _needs_tifffile(dtype: str, colour: bool) -> bool:
 
 
 def _refuse_deep_colour(image: Any, file: BoundedFile) -> None:
-    """Pillow would silently halve the depth of a colour PNG of 16 bits."""
+    """Refuse a 16-bit colour PNG, whose depth Pillow would silently halve."""
     if image.format == "PNG" and image.mode in ("RGB", "RGBA"):
         place = file.stream.tell()
         file.stream.seek(24)
         depth = file.stream.read(1)[0]
         file.stream.seek(place)
         if depth == 16:
-            raise DataFileError(f"{file.name} is in colour of 16 bits, of which only 8 could be kept: save it as .tif.")
+            raise DataFileError(f"{file.name} has 16-bit colour, of which only 8 bits could be kept: save it as .tif.")

@@ -1,4 +1,4 @@
-"""Tables given by lines of cells: which cells are numbers, what kind a column is, and whether there is a header."""
+"""Tables as lines of cells: which cells are numbers, what kind a column is, and whether there is a header."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from preimage.io.base import Reading, note
 from preimage.io.chunks import rows_at_once
 
 MISSING = {"", "na", "nan", "n/a", "#n/a", "#na", "<na>", "null", "none", "nil", "nat", "missing", "?", "-", "--", "."}
-MISSING |= {"#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}  # what a spreadsheet shows for no number
+MISSING |= {"#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}  # what a spreadsheet shows in place of a number
 CELL = 100  # bytes of a cell, while it is text
-HEAD = 200  # rows that tell what a table is like
-THOUSANDS = re.compile(r"[+-]?\d{1,3}( \d{3})+(?![ \d]).*")  # whole thousands, parted by spaces
+HEAD = 200  # rows from which the kinds of columns are detected
+THOUSANDS = re.compile(r"[+-]?\d{1,3}( \d{3})+(?![ \d]).*")  # thousands, separated by spaces
 MISTYPED = re.compile(r"[+-]?[.,]?\d[\d.,]*[A-Za-z ]?[\d.,]*")  # a number with a wrong letter in it
 
 Line = tuple[int, Sequence[Any]]
 
 
 class Records:
-    """A table given by lines of cells: text, or the values of a spreadsheet.
+    """A table as lines of cells: text, or the values of a spreadsheet.
 
     Parameters
     ----------
     name : str
-    walk : function of nothing that yields lines
+    walk : function without arguments that yields lines
         The number of a line and its cells; the first may be a header.
     reading : Reading
     decimal : str
@@ -81,13 +81,13 @@ class Records:
             for number, cells in block:
                 if len(cells) != self.width:
                     raise DataFileError(
-                        f"{self.name}, line {number}: {len(cells)} cells, where the first line has {self.width}."
+                        f"{self.name}, line {number}: {len(cells)} cells, but the first line has {self.width}."
                     )
             yield block
 
     def _numbers(self, cells: Sequence[Any], place: int, lines: list[Line]) -> Any:
         if self._is_usual and all(type(cell) is str for cell in cells):
-            try:  # fast, but it knows neither other marks of gaps nor where it failed
+            try:  # fast, but knows no other marks of gaps, nor where it failed
                 if not any("_" in cell for cell in cells):
                     return np.array([cell or "nan" for cell in cells], dtype=float)
             except ValueError:
@@ -99,13 +99,13 @@ class Records:
             first = self.names is None and lines[row][0] == self._first
             cell = _text(cells[row])
             raise DataFileError(
-                f"{self.name}, line {lines[row][0]}, column {named}: {cell!r:.60} is no number "
+                f"{self.name}, line {lines[row][0]}, column {named}: {cell!r:.60} is not a number "
                 f"({'header=True, if this line names the columns' if first else self._advice(cell, place)})."
             )
         return values
 
     def _advice(self, cell: str, place: int) -> str:
-        """What to do about a cell that is no number."""
+        """What to do about a cell that is not a number."""
         other = "." if self.decimal == "," else ","
         parted = THOUSANDS.fullmatch(cell.replace(other, " "))
         return (
@@ -118,7 +118,7 @@ class Records:
         return [self.number(cell) for cell in cells]
 
     def number(self, cell: Any) -> float | None:
-        """The number in a cell, NaN where it is missing, None where it holds something else."""
+        """The number in a cell, NaN if it is missing, None if it holds something else."""
         if cell is None:
             return np.nan
         if not isinstance(cell, str):
@@ -131,7 +131,7 @@ class Records:
         if self.decimal == ",":
             cell = cell.replace(",", ".") if "." not in cell else "_"
         try:
-            return None if "_" in cell else float(cell)  # Python reads 1_000, and no other program writes it
+            return None if "_" in cell else float(cell)  # Python reads 1_000, but no other program writes it
         except ValueError:
             return None
 
@@ -147,8 +147,8 @@ class Records:
     def _is_header(self, cells: Sequence[Any], below: list[Sequence[Any]]) -> bool:
         """Whether the first line names the columns.
 
-        It does if a word stands over numbers, unless that looks like a number somebody mistyped. Numbers are data,
-        unless they count the columns after an empty cell over an index, as pandas writes them.
+        It does if a word stands above numbers, unless it looks like a mistyped number. Numbers are data, unless they
+        count the columns after an empty cell above an index, as pandas writes them.
         """
         values = self._values(cells)
         words = [place for place, value in enumerate(values) if value is None]
@@ -161,7 +161,7 @@ class Records:
         return not all(MISTYPED.fullmatch(_text(cells[place])) for place in over_numbers)
 
     def _counts(self, values: list[Any], cells: Sequence[Any]) -> bool:
-        """Whether an empty cell stands before numbers that count the columns: 0, 1, 2, … or 1, 2, 3, …"""
+        """Whether an empty cell precedes numbers that count the columns: 0, 1, 2, … or 1, 2, 3, …"""
         nameless = _text(cells[0]).strip() == ""
         counted = values[1:] if nameless else values
         counts = any(counted == list(range(first, first + len(counted))) for first in (0, 1))

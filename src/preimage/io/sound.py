@@ -18,7 +18,7 @@ from preimage.io.base import Data, Form, Reading, needed, note
 from preimage.io.bounds import BoundedFile
 from preimage.io.chunks import rows_at_once
 
-STREAMED = b"\xff" * 4  # the length of sound that was written to a pipe
+STREAMED = b"\xff" * 4  # the length in the header of sound that was written to a pipe
 FLAC = {"int16": "PCM_16", "int24": "PCM_24", "int8": "PCM_S8"}
 
 
@@ -37,7 +37,7 @@ def read(path: Path, reading: Reading) -> Data:
 
 
 def check(path: Path, form: Form) -> None:
-    """Only what came as sound can go as sound."""
+    """Refuse to write anything but sound as sound."""
     if form.alone != "signal" or not form.rate:
         raise DataFileError(f"{path}: only sound can be written as {path.suffix.lower()}.")
     if path.suffix.lower() == ".flac":
@@ -47,7 +47,7 @@ def check(path: Path, form: Form) -> None:
 
 
 def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
-    """Write samples of the type that was read; what is louder than that holds is clipped."""
+    """Write samples of the type that was read, clipped to its range."""
     if path.suffix.lower() == ".flac":
         _write_flac(path, blocks, form)
     elif form.sample == "int24":
@@ -87,7 +87,7 @@ def _wav(file: BoundedFile) -> tuple[np.ndarray, int, str]:
                 raise DataFileError(f"{file.name} holds {found[1]} sound: save it as PCM, 8 to 32 bits.") from error
             raise
     if any("EOF prematurely" in str(warning.message) for warning in caught) and b"data" + STREAMED not in head:
-        note(f"{file.name} ends before its header says: {len(samples)} samples are there.")
+        note(f"{file.name} is shorter than its header says: it holds {len(samples)} samples.")
     kind = "int24" if samples.dtype == np.int32 and _bits(head) == 24 else samples.dtype.name
     return samples, int(rate), kind
 
@@ -99,12 +99,12 @@ def _flac(bounded: BoundedFile) -> tuple[np.ndarray, int, str]:
         bounded.allow(4 * file.frames * file.channels)
         values = file.read(dtype="float32", always_2d=True)  # holds 24 bits
         if len(values) < file.frames:
-            note(f"{bounded.name} ends before its header says: {len(values)} samples are there.")
+            note(f"{bounded.name} is shorter than its header says: it holds {len(values)} samples.")
         return values, int(file.samplerate), kinds[file.subtype]
 
 
 def _bits(head: bytes) -> int:
-    """Bits per sample, by the header, which follows the name of its chunk."""
+    """Bits per sample, from the format chunk of the header."""
     found = re.search(rb"fmt (.{4})(.{16})", head, re.DOTALL)
     return struct.unpack("<HHIIHH", found.group(2))[-1] if found else 0
 
@@ -129,7 +129,7 @@ def _samples(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def _from_samples(samples: np.ndarray) -> np.ndarray:
-    """Numbers in [−1, 1], in single precision where that holds all bits."""
+    """Numbers in [−1, 1], in single precision if that holds all bits."""
     if samples.dtype.kind == "f":
         return samples
     half = 2.0 ** (8 * samples.dtype.itemsize - 1)

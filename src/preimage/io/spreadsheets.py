@@ -14,7 +14,7 @@ _wanted: ContextVar[bool] = ContextVar("preimage_safe_csv", default=False)
 
 @contextmanager
 def for_spreadsheets(wanted: bool = True) -> Iterator[None]:
-    """Text written inside has an apostrophe before every cell that a spreadsheet program would take for a formula."""
+    """Put an apostrophe before every cell written inside that a spreadsheet program would run as a formula."""
     token = _wanted.set(wanted)
     try:
         yield
@@ -23,7 +23,7 @@ def for_spreadsheets(wanted: bool = True) -> Iterator[None]:
 
 
 def harmless(cells: Iterable[Any]) -> list[Any]:
-    """Cells of a row or a column, with an apostrophe where :func:`for_spreadsheets` asks for it; numbers stay."""
+    """The cells, with an apostrophe before formulas inside :func:`for_spreadsheets`; numbers stay."""
     cells = list(cells)
     return [f"'{cell}" if _is_formula(cell) else cell for cell in cells] if _wanted.get() else cells
 

@@ -1,4 +1,4 @@
-"""Rows that a cluster reads in chunks: stores by :mod:`preimage.distributed`, which is imported when one is opened."""
+"""Stores, read in chunks by :mod:`preimage.distributed`, which is imported when one is opened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from preimage.io.base import Data, Form, Reading
 
 @dataclass(frozen=True, eq=False)
 class Store:
-    """Rows of a store, as :class:`Data` are rows of a file; ``array`` is a Dask array of them."""
+    """The rows of a store, as :class:`Data` are those of a file; ``array`` is a Dask array."""
 
     name: str
     array: Any
@@ -30,17 +30,17 @@ class Store:
         return self.array.shape
 
     def to_fit(self) -> Any:
-        """What to hand to ``fit``."""
+        """The rows to pass to ``fit``."""
         return self.array
 
     def answered(self, answer: Callable[[Any], Any]) -> Iterator[np.ndarray]:
-        """The answers to the rows, block by block in their order."""
+        """The results of ``answer`` for the rows, block by block in their order."""
         yield from _distributed("sources").in_order(answer(self.array))
 
 
 @contextmanager
 def opened(path: str, scheduler: str | None = None, reading: Reading | None = None) -> Iterator[Data | Store]:
-    """The rows in a file, a folder or a store; all inside is done by the cluster of a scheduler where one is named."""
+    """The rows in a file, a folder or a store; with a ``scheduler``, its cluster does the work inside."""
     from preimage.io import read
 
     if scheduler is None and not _is_store(path):
@@ -50,13 +50,15 @@ def opened(path: str, scheduler: str | None = None, reading: Reading | None = No
         if not Path(path).exists():
             raise DataFileError(f"{path} does not exist.")
         if reading is not None and not reading.is_plain:
-            raise DataFileError(f"{path} is a store in chunks, all of whose columns are read.")
+            raise DataFileError(
+                f"{path} is a store in chunks, of which all columns are read: leave out options for tables."
+            )
         array, columns = _distributed("sources").open_store(Path(path))
         yield Store(os.fspath(path), array, Form(columns=columns))
 
 
 def _is_store(path: str) -> bool:
-    """Whether to ask at all; files and folders of images are not, and dask need not be there for them."""
+    """Whether a path is a store; files and folders of images do not need Dask."""
     from preimage.io.images import image_files
 
     place = Path(path)
@@ -75,5 +77,5 @@ def _distributed(module: str) -> Any:
         return import_module(f"preimage.distributed.{module}")
     except ImportError as error:
         raise DataFileError(
-            "stores in chunks and clusters need dask: install it by `pip install preimage[dask]`."
+            "stores in chunks and clusters need dask: install it with `pip install preimage[dask]`."
         ) from error

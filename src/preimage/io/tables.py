@@ -1,7 +1,7 @@
-"""Tables as people have them: which columns are numbers to work on, and which are carried along.
+"""Tables from files: which columns are numbers to work on, and which are carried along.
 
 Text, dates, booleans, categories and identifiers are carried along. A column is text if fewer than half of its cells
-are numbers; in a column of numbers a cell that is none is an error that names its place.
+are numbers; any other cell in a column of numbers is an error that names its place.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ AXIS = re.compile(
 
 
 class Source(Protocol):
-    """A table that can be walked in blocks."""
+    """A table that can be read in blocks."""
 
     name: str
     names: tuple[str, ...] | None
-    kinds: list[str]  # of every column: number, whole number, text, dates, …
+    kinds: list[str]  # of every column: numbers, whole numbers, text, dates, …
     metadata: dict | None
 
     @property
@@ -46,7 +46,7 @@ class Source(Protocol):
 
 
 def tabled(source: Source, reading: Reading, *, large: bool, text: Dialect | None = None) -> Data:
-    """The rows of a table, with all columns that are not worked on carried along."""
+    """The rows of a table; all columns that are not worked on are carried along."""
     categories = _categories(source, reading) if reading.categories and reading.columns is None else {}
     numbers = _chosen(source, reading, categories)
     others = tuple(place for place in range(len(source.kinds)) if place not in numbers)
@@ -72,14 +72,14 @@ def tabled(source: Source, reading: Reading, *, large: bool, text: Dialect | Non
     blocks = list(walk())
     if not blocks:
         raise DataFileError(
-            f"{source.name} is empty." if columns is None else f"{source.name} has a header and no rows."
+            f"{source.name} is empty." if columns is None else f"{source.name} has a header but no rows."
         )
     matrix = np.concatenate([block for block, _ in blocks])
     return Data(source.name, matrix, matrix.shape, form(lambda: (kept for _, kept in blocks)))
 
 
 def _categories(source: Source, reading: Reading) -> dict[int, Category]:
-    """The columns of text with few levels, by their places."""
+    """The text columns with few levels, by their places."""
     keep = {_place(source, name) for name in reading.keep}
     text = [place for place, kind in enumerate(source.kinds) if kind in CATEGORICAL and place not in keep]
     parts = list(zip(*(kept for _, kept in source.blocks((), text)), strict=True)) if text else []
@@ -110,7 +110,7 @@ def _chosen(source: Source, reading: Reading, categories: Collection[int] = ()) 
 
 
 def _as_fitted(source: Source, expected: tuple[str, ...]) -> tuple[int, ...]:
-    """The columns that a model was fitted on, whatever their order; equal names stand in the order of the model."""
+    """The places of the columns that a model was fitted on, in its order; equal names are taken in order."""
     assert source.names is not None
     places: dict[str, list[int]] = {}
     for place, name in enumerate(source.names):
@@ -118,7 +118,7 @@ def _as_fitted(source: Source, expected: tuple[str, ...]) -> tuple[int, ...]:
     found = []
     for name in expected:
         if not places.get(name):
-            raise DataFileError(f"{source.name} has no column {name!r}, and the model was fitted on one.")
+            raise DataFileError(f"{source.name} has no column {name!r}, but the model was fitted on one.")
         found.append(places[name].pop(0))
     return tuple(found)
 
@@ -151,7 +151,7 @@ def _named(source: Source, place: int) -> str:
 
 
 def _identifier(source: Source, place: int) -> str:
-    """Why a column of numbers names its rows and measures nothing; empty where it does measure."""
+    """Why a column of numbers only names its rows; empty if it measures something."""
     if source.names is None:
         return ""
     name, values = source.names[place].strip(), np.array(source.head[place], dtype=float)
@@ -170,9 +170,9 @@ def _identifier(source: Source, place: int) -> str:
 
 
 def _times(source: Source, numbers: Sequence[int]) -> dict[int, str]:
-    """The columns beside the channels of a signal that say where its samples lie, with the reasons.
+    """The columns that say where the samples of a signal lie, with the reasons.
 
-    They are evenly spaced, or the first of them rises or falls throughout, as no channel with noise does.
+    They are evenly spaced, or the first of them only rises or falls, as no noisy channel does.
     """
     found = {place: "evenly spaced" for place in numbers if _is_even(source.head[place])}
     steps = np.diff(np.array(source.head[numbers[0]], dtype=float)) if numbers else np.zeros(0)

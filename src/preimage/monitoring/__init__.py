@@ -1,4 +1,4 @@
-"""Process monitoring: T² and SPE of a kernel PCA, limits from rows that it has not seen, and the faulty sensor."""
+"""Process monitoring: T² and SPE of a kernel PCA, limits from rows it has not seen, and the faulty sensor."""
 
 from preimage.monitoring.ewma_cusum import CUSUM, EWMA
 from preimage.monitoring.ewma_cusum import Memory as Memory

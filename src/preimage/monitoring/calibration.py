@@ -19,9 +19,9 @@ class Calibration:
     reference : Reference
         Limits and p-values.
     usual : array of shape (2, 2)
-        Mean and standard deviation of the logarithms of normal statistics, for memories that sum.
+        Mean and standard deviation of the logarithms of normal statistics, for cumulative sums.
     scales : array of shape (2,)
-        The classical limits, which make T² and SPE comparable where they are added.
+        The classical limits, which make T² and SPE comparable so that they can be added.
     run_length : float
         Average number of normal rows from one false alarm to the next.
     """

@@ -1,8 +1,8 @@
 """Choice of kernel, scale and number of components by the share of planted faults that they detect.
 
 Normal rows hold no faults, so faults are planted: in rows that a model has not seen, one sensor at a time is shifted by
-a few standard deviations. The limits come from the same rows without the shifts, so that all settings have the same
-rate of false alarms. Of the settings within a standard error of the best detection, the simplest is taken.
+a few standard deviations. The limits come from the same rows without the shifts, so all settings have the same rate of
+false alarms. The simplest setting within a standard error of the best is chosen.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from preimage.monitoring.window import Window
 from preimage.scaling import Scaling
 
 N_BLOCKS = 5
-ROWS = 1000  # the latest rows of a longer run
+ROWS = 1000  # of a longer run, only the latest rows are used
 COPIES = 10  # copies of every row, each with one sensor shifted
 SHIFTS = (1.0, 2.0, 3.0, 4.0, 5.0)  # standard deviations
-FACTORS = (1.0, 2.0, 4.0, 8.0, 32.0, 128.0, 512.0)  # of the median distance; the last ones are all but linear
+FACTORS = (1.0, 2.0, 4.0, 8.0, 32.0, 128.0, 512.0)  # times the median distance; the last are almost linear
 
-FitKernel = Callable[[Kernel, int, np.ndarray], Any]  # kernel, number of components and rows to a fitted KernelPCA
+FitKernel = Callable[[Kernel, int, np.ndarray], Any]  # from kernel, number of components and rows to a fitted KernelPCA
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def choose_setting(
 
 
 def _scaled(kernel: Kernel, X: np.ndarray, lags: int, memory: Memory) -> list[Kernel]:
-    """The kernel with several length scales, or as it is where its scale is given."""
+    """The kernel with several length scales, or as it is if its length scale is given."""
     if getattr(kernel, "length_scale", 1.0) is not None:
         return [kernel]
     features = Window(X.shape[1], lags, memory).extend(Scaling.of(X).apply(X))
@@ -85,7 +85,7 @@ def _scaled(kernel: Kernel, X: np.ndarray, lags: int, memory: Memory) -> list[Ke
 def _numbers(kernel: Kernel, X: np.ndarray, lags: int) -> np.ndarray:
     """Numbers of components: few, nearly all columns, and more for kernels that are not linear.
 
-    Each of those is a direction that no column names, set by the rows alone: there are three rows or more for each.
+    Components beyond the columns are determined by the rows alone, so there are at least three rows for each.
     """
     columns, rows = int(np.ptp(X, axis=0).astype(bool).sum()) * (lags + 1), (N_BLOCKS - 1) * len(X) // N_BLOCKS
     steps = {step for k in range(10) for step in (2**k, 3 * 2**k // 2)}

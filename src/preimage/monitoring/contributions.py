@@ -11,9 +11,9 @@ from preimage.kernels.scales import spread_rows
 from preimage.monitoring.process_model import ProcessModel
 from preimage.monitoring.t2_spe import derivatives
 
-PLACES = 9  # readings over the normal range of a sensor at which the search begins
+PLACES = 9  # readings in the normal range of a sensor where the search begins
 STEPS = 2  # parabolas that refine the best of them; one is exact for the linear kernel
-ROWS = 2000  # normal rows that give the range of a sensor
+ROWS = 2000  # normal rows that set the range of a sensor
 
 
 class Corrections(NamedTuple):
@@ -36,8 +36,8 @@ def correct(process: ProcessModel, features: np.ndarray, weights: np.ndarray) ->
     """Reconstruction-based contributions (Alcala & Qin 2009, eq. 9) of w₁T² + w₂SPE, also for a kernel.
 
     The contribution of sensor i is f(x) − min over s of f(x − s eᵢ), eᵢ the shift of that sensor over the whole window.
-    For the linear kernel, f(x) = xᵀMx, this is (eᵢᵀMx)² / eᵢᵀMeᵢ, and a fault of one sensor alone, if it is large, has
-    its largest contribution there (their §4). For other kernels the minimum is found by search along each eᵢ.
+    For the linear kernel, f(x) = xᵀMx, this is (eᵢᵀMx)² / eᵢᵀMeᵢ, and a large fault of a single sensor contributes most
+    at that sensor (their §4). For other kernels a search along each eᵢ finds the minimum.
     """
     low, high = _ranges(process)
     found = Corrections(np.empty((len(features), len(low))), np.empty((len(features), len(low))))
@@ -48,7 +48,7 @@ def correct(process: ProcessModel, features: np.ndarray, weights: np.ndarray) ->
 
 
 def _ranges(process: ProcessModel) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest normal reading of every sensor, scaled."""
+    """The smallest and the largest normal reading of every sensor, scaled."""
     normal = spread_rows(np.asarray(process.model.decomposition_.inputs), ROWS)[:, : len(process.scaling.mean)]
     return normal.min(axis=0), normal.max(axis=0)
 
@@ -85,7 +85,7 @@ def _lowest(readings: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _vertex(middle, step, below, at, above) -> np.ndarray:
-    """Where the parabola through three points has its minimum; the middle where it has none."""
+    """The minimum of the parabola through three points; the middle point if it has none."""
     bend = below - 2 * at + above
     with np.errstate(divide="ignore", invalid="ignore"):
         move = 0.5 * step * (below - above) / bend

@@ -1,6 +1,6 @@
 """Memory for faults that are too small to show in one row: averages of rows, or cumulative sums of the statistics.
 
-A memory either filters the scaled rows before the model sees them, or accumulates the statistics that it returns.
+A memory either filters the scaled rows before the model sees them, or accumulates the model's statistics.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Memory:
         return Z
 
     def accumulate(self, values: np.ndarray, state: np.ndarray) -> np.ndarray:
-        """The accumulated values of standardised ones, shape (rows, 2); ``state`` is the value before the first."""
+        """The accumulated standardised values, shape (rows, 2); ``state`` is the value before the first."""
         raise NotImplementedError
 
     @property
     def sums(self) -> bool:
-        """Whether standardised statistics are accumulated."""
+        """Whether the memory accumulates statistics."""
         return False
 
 
@@ -86,8 +86,8 @@ class EWMA(Memory):
 class CUSUM(Memory):
     """Cumulative sum Sₜ = max(0, Sₜ₋₁ + uₜ − k), S₀ = 0, of the standardised logarithm u of each statistic (Page 1954).
 
-    Logarithms, because T² and SPE have long right tails. It detects a statistic that stays slightly higher than usual.
-    After a fault it comes down slowly.
+    It sums logarithms because T² and SPE have long right tails. It detects a statistic that stays slightly higher than
+    usual, and comes down slowly after a fault.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class CUSUM(Memory):
         return True
 
     def accumulate(self, values: np.ndarray, state: np.ndarray) -> np.ndarray:
-        """Without a loop: Sₜ = cₜ − min(0, min of c up to t), c the running sum from the state on."""
+        """Sₜ = cₜ − min(0, min of c up to t) without a loop; c is the running sum that starts at the state."""
         running = state + np.cumsum(values - self.slack, axis=0)
         return running - np.minimum(np.minimum.accumulate(running, axis=0), 0)
 

@@ -20,7 +20,7 @@ from scipy.stats import chi2
 
 from preimage.kernels.base import is_number
 
-SMALLEST = 1e-12  # beside which a statistic is 0: what is left of it is round-off
+SMALLEST = 1e-12  # relative size below which a statistic is round-off
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class LimitRule:
     Parameters
     ----------
     tail : "quantile" or "kde"
-        The conformal quantile, or that of a kernel density estimate of the logarithm of the index, which is smoother
-        where few rows set the limit, and has no guarantee.
+        The conformal quantile, or the quantile of a kernel density estimate of the log index, which is smoother if few
+        rows set the limit but has no guarantee.
     """
 
     tail: str = "quantile"
@@ -42,11 +42,11 @@ class LimitRule:
 
     @property
     def fits(self) -> bool:
-        """Whether the model is to be fitted."""
+        """Whether ``fit`` of the monitor fits the model."""
         return True
 
     def n_fitted(self, n: int) -> int:
-        """On how many of n rows, the first ones, the model is fitted."""
+        """The number of rows, the first of n, that the model is fitted on."""
         return n
 
 
@@ -54,15 +54,15 @@ class LimitRule:
 class Cross(LimitRule):
     """Every block of consecutive rows is scored by a model of the other blocks.
 
-    Blocks keep rows that are correlated in time on one side; a gap beside each, as long as lags and memory reach, is
-    left out. A model of fewer rows returns slightly larger statistics than the final one of all rows. A second pass
-    with blocks twice as long measures by how much, and the statistics are corrected by that factor.
+    Blocks keep rows that are correlated in time together; rows beside a block, as far as lags and memory reach, are
+    left out of its model. A model of fewer rows returns slightly larger statistics than the final one of all rows. A
+    second pass with blocks twice as long measures by how much, and the statistics are corrected accordingly.
 
     Parameters
     ----------
     tail : "quantile" or "kde"
-        The conformal quantile, or that of a kernel density estimate of the logarithm of the index, which is smoother
-        where few rows set the limit, and has no guarantee.
+        The conformal quantile, or the quantile of a kernel density estimate of the log index, which is smoother if few
+        rows set the limit but has no guarantee.
     n_blocks : int
         The number of blocks, at least 4.
 
@@ -95,8 +95,8 @@ class Cross(LimitRule):
 class LastRows(LimitRule):
     """The last rows set the limits, and the model is fitted on the others alone.
 
-    For rows in any order (exchangeable ones) the chance of a false alarm is then at most alpha, exactly, whatever their
-    law and whatever the model: P(p ≤ alpha) ≤ alpha (Vovk et al. 2005).
+    For exchangeable rows the probability of a false alarm is then at most alpha, for any distribution and any model:
+    P(p ≤ alpha) ≤ alpha (Vovk et al. 2005).
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class HeldOut(LimitRule):
 
 @dataclass(frozen=True)
 class Training(LimitRule):
-    """The training rows set the limits: common, but false alarms then exceed the stated rate. For comparison.
+    """The training rows set the limits: common, but false alarms exceed the stated rate; for comparison.
 
     Parameters
     ----------
@@ -211,14 +211,14 @@ def time_blocks(n: int, n_blocks: int, gap: int) -> Iterator[tuple[slice, np.nda
 def conformal_quantile(values: np.ndarray, alpha: float) -> float:
     """The ⌈(1 − alpha)(n + 1)⌉-th smallest: a new value of the same law exceeds it with probability at most alpha.
 
-    With fewer than 1/alpha − 1 values none is large enough, and the largest is taken.
+    With fewer than 1/alpha − 1 values none is large enough, and the largest is returned.
     """
     rank = ceil((1 - alpha) * (len(values) + 1) * (1 - 1e-12))
     return float(np.partition(values, min(rank, len(values)) - 1)[min(rank, len(values)) - 1])
 
 
 def moment_limits(values: np.ndarray, alpha: float) -> np.ndarray:
-    """The 1 − alpha quantile of g χ²ₕ with the mean and the variance of each column.
+    """The 1 − alpha quantile of the g χ²ₕ with the mean and variance of each column.
 
     This is the classical limit (Box 1954; Nomikos & MacGregor 1995). Here it only makes T² and SPE comparable.
     """
@@ -229,7 +229,7 @@ def moment_limits(values: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def average_run_length(alarms: np.ndarray) -> float:
-    """Average number of rows from one alarm to the next, consecutive ones counted once; infinite without alarms."""
+    """Average number of rows from one alarm to the next; consecutive alarms count once. Infinite without alarms."""
     begun = int(alarms[0]) + int(np.sum(alarms[1:] & ~alarms[:-1]))
     return len(alarms) / begun if begun else float("inf")
 
@@ -238,8 +238,8 @@ def average_run_length(alarms: np.ndarray) -> float:
 class Reference:
     """The statistics of normal rows that the model has not seen: limits, the index and p-values follow from them.
 
-    The index of a row is max(T²/limit, SPE/limit). Rows exceed both limits together at the rate alpha: the limits are
-    the scales of the two, multiplied by the one number that makes the quantile of the index 1.
+    The index of a row is max(T²/limit, SPE/limit). Normal rows exceed one or both limits at the rate alpha: the limits
+    are the scales of the two times the one number that makes the quantile of the index 1.
 
     Parameters
     ----------
@@ -256,9 +256,9 @@ class Reference:
 
     @classmethod
     def of(cls, values: np.ndarray, scales: np.ndarray, alpha: float, tail: str = "quantile") -> Reference:
-        """From the statistics of normal rows, shape (n, 2), and what makes the two comparable.
+        """The reference from statistics of normal rows, shape (n, 2), and scales that make the two comparable.
 
-        The scales must not be extremes of the same rows: these rows could not exceed them, and new ones would.
+        The scales must not be extremes of the same rows: those rows could never exceed them, but new ones would.
         """
         indices = np.sort((values / scales).max(axis=1))
         joint = conformal_quantile(indices, alpha) if tail == "quantile" else _density_quantile(indices, alpha)
@@ -278,13 +278,13 @@ class Reference:
 
 
 def _bandwidth(logs: np.ndarray) -> float:
-    """Silverman's (1986, eq. 3.31)."""
+    """Silverman's bandwidth (1986, eq. 3.31)."""
     spread = min(logs.std(), np.subtract(*np.quantile(logs, [0.75, 0.25])) / 1.349) or logs.std()
     return max(0.9 * spread * len(logs) ** -0.2, SMALLEST)
 
 
 def _density_tail(indices: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """The chance of more than that under a Gaussian kernel density estimate of the logarithm; zeros are never more."""
+    """The probability of a larger index, by a Gaussian density estimate of its logarithm; zeros are never larger."""
     logs = np.log(indices[indices > 0])
     if not len(logs):
         return (index <= 0).astype(float)
@@ -294,7 +294,7 @@ def _density_tail(indices: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 
 def _density_quantile(indices: np.ndarray, alpha: float) -> float:
-    """Where that chance is alpha; 0 where fewer than that are positive."""
+    """The index that is exceeded with probability alpha by the same estimate; 0 if too few are positive."""
     positive = indices[indices > 0]
     if len(positive) <= alpha * len(indices):
         return 0.0

@@ -62,7 +62,7 @@ class ProcessModel:
 def cross_fitted(fit: Fit, X: np.ndarray, n_blocks: int, lags: int, memory: Memory) -> np.ndarray:
     """Statistics of the rows of a run, each by a model that has not seen it, in time order, from row ``lags`` on.
 
-    They are corrected for the smaller training sets. With s(m) the statistics by models of m rows, log s is nearly
+    They are corrected for the smaller training sets. If s(m) are the statistics by models of m rows, log s is nearly
     linear in 1/m; it is known at m = n(1 − 1/K) and, with half as many blocks, at n(1 − 2/K), and extrapolated to
     m = n.
     """
@@ -77,7 +77,7 @@ def cross_fitted(fit: Fit, X: np.ndarray, n_blocks: int, lags: int, memory: Memo
 
 
 def _slope(fewer: np.ndarray, more: np.ndarray) -> float:
-    """The mean change of the logarithm over the largest quarter of the rows, which set the limits; never upwards."""
+    """The mean change of the logarithm over the largest quarter of the rows, which set the limits; at most 0."""
     known = (fewer > 0) & (more > 0)
     if not known.any():
         return 0.0

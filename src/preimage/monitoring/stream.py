@@ -34,7 +34,7 @@ class Explanation(NamedTuple):
 
 
 class Stream:
-    """The rows of one run in time order; it keeps no more of the past than lags and memory need.
+    """The state of one run in time order; it keeps only as much of the past as lags and memory need.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ class Stream:
         return values
 
     def update(self, row: np.ndarray) -> RowStatus:
-        """Status of the next row; one with a missing or infinite reading is an alarm, and is left out of the run."""
+        """Status of the next row; a row with a missing or infinite reading is an alarm and is left out of the run."""
         row = np.asarray(row, dtype=float)
         if row.shape != self._process.scaling.mean.shape:
             raise ValueError(
-                f"a row has {len(self._process.scaling.mean)} readings, and this one has the shape {row.shape}."
+                f"a row has {len(self._process.scaling.mean)} readings, but this one has the shape {row.shape}."
             )
         if not np.isfinite(row).all():
             return RowStatus(np.nan, np.nan, np.nan, np.nan, True)

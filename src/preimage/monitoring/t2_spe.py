@@ -1,4 +1,4 @@
-"""T² inside the subspace, SPE outside of it, and their derivatives.
+"""T² inside the subspace, SPE outside it, and their derivatives.
 
 With the codes β of a row, their variances vₖ = λₖ/(n − 1) over the n training rows, and the projection P,
 

@@ -1,4 +1,4 @@
-"""Input of the model: each row, filtered by the memory, beside the rows before it."""
+"""The input of the model: each row, filtered by the memory, beside the rows before it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from preimage.monitoring.ewma_cusum import Memory
 class Window:
     """Rows with their past, (zₜ, zₜ₋₁, …, zₜ₋ₖ), from scaled rows in time order, given in blocks of any size.
 
-    The first row takes the place of the missing rows before it. This state and the sums of a memory are all that is
-    kept, in fixed size.
+    The first row stands in for the missing rows before it. The state has a fixed size.
     """
 
     def __init__(self, d: int, lags: int, memory: Memory):

@@ -1,8 +1,7 @@
 """Pictures with matplotlib, which is imported when one is drawn.
 
-Every function draws on the axes given, or on those of a new figure, and returns them.
-Colours are those that colour-blind people can tell apart (Okabe & Ito 2008; cividis, PuOr), and markers and line
-styles repeat what they show.
+Every function draws on the given axes, or on those of a new figure, and returns them. Colour-blind people can tell the
+colours apart (Okabe & Ito 2008; cividis, PuOr), and markers and line styles repeat what colours show.
 """
 
 from preimage.plot.charts import chart, contributions

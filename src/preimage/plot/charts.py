@@ -19,7 +19,7 @@ def chart(monitor, X, axes=None, *, time=None):
     X : array of shape (rows, d)
         A run in time order.
     axes : two matplotlib axes, optional
-        By default those of a new figure.
+        None makes a new figure.
     time : array of shape (rows,), optional
         Numbers or datetimes of the rows, in time order; by default 1, 2, ….
 
@@ -69,11 +69,11 @@ def contributions(monitor, X, row: int, ax=None, *, n_columns: int = 10):
     monitor : Monitor
         Fitted.
     X : array of shape (rows, d)
-        A run in time order, up to the row at least.
+        A run in time order, at least up to the row.
     row : int
-        Its index, from 0.
+        The index of the row, from 0.
     ax : matplotlib axes, optional
-        By default those of a new figure.
+        None makes a new figure.
     n_columns : int
         How many sensors to show.
 
@@ -83,7 +83,7 @@ def contributions(monitor, X, row: int, ax=None, *, n_columns: int = 10):
 
     See Also
     --------
-    chart : When the alarms are.
+    chart : The statistics over time, with the alarms.
     preimage.Monitor.diagnose : The same as a table.
 
     Examples
@@ -110,7 +110,7 @@ def contributions(monitor, X, row: int, ax=None, *, n_columns: int = 10):
 
 
 def _axis_label(time) -> str:
-    """Dates need none."""
+    """The label of the time axis; dates need none."""
     return "row" if np.asarray(time).dtype.kind in "iuf" else ""
 
 

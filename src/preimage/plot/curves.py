@@ -1,4 +1,4 @@
-"""Curves: spectra, steps to pre-images, sizes of reduced sets, risks of settings."""
+"""Curves: spectra, convergence of pre-images, errors of reduced sets, risks of settings."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def scree(model, ax=None, *, chance: ParallelAnalysis | None = None):
     Parameters
     ----------
     model : fitted estimator
-        With ``explained_variance_ratio_``: ours, and scikit-learn's PCA.
+        Any with ``explained_variance_ratio_``, also scikit-learn's PCA.
     ax : matplotlib axes, optional
-        Where to draw; a new figure where it is None.
+        Where to draw; None makes a new figure.
     chance : ParallelAnalysis, optional
-        What :func:`preimage.selection.parallel_analysis` returned: the shares that independent columns would show.
+        The result of :func:`preimage.selection.parallel_analysis`: the shares that independent columns would show.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def scree(model, ax=None, *, chance: ParallelAnalysis | None = None):
     See Also
     --------
     preimage.selection.parallel_analysis : The thresholds of ``chance``.
-    components : What the components look like in the plane.
+    components : Contours of the components in the plane.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def convergence(results: Preimages | Mapping[str, Preimages], ax=None):
     results : Preimages, or a dict of them by name
         Such as ``kpca.find_preimages(X)``.
     ax : matplotlib axes, optional
-        Where to draw; a new figure where it is None.
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def reduced_set_errors(results: ReducedSet | Mapping[str, ReducedSet], ax=None):
     results : ReducedSet, array of errors, or a dict of either by name
         Such as ``kpca.compress(100).compression_errors_``.
     ax : matplotlib axes, optional
-        Where to draw; a new figure where it is None.
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -159,9 +159,9 @@ def selection(result: Selection, ax=None):
     Parameters
     ----------
     result : Selection
-        What :func:`preimage.selection.select` returned.
+        The result of :func:`preimage.selection.select`.
     ax : matplotlib axes, optional
-        Where to draw; a new figure where it is None.
+        Where to draw; None makes a new figure.
 
     Returns
     -------
@@ -219,7 +219,7 @@ def _parts(candidate: Candidate) -> list[str]:
 
 
 def _short(name: str, value) -> str:
-    if is_dataclass(value) and not isinstance(value, type):  # kernels and methods: their class, and what is unusual
+    if is_dataclass(value) and not isinstance(value, type):  # kernels and methods: their class, unusual settings
         unusual = [f"{f.name}={getattr(value, f.name)!r}" for f in fields(value) if getattr(value, f.name) != f.default]
         return f"{type(value).__name__}({', '.join(unusual)})"
     shown = f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -19,11 +19,11 @@ def images(groups: Mapping[str, Any], shape: tuple[int, ...], axes=None, *, n_im
     groups : dict of arrays of shape (rows, d)
         Such as ``{"clean": X, "noisy": Y, "denoised": kpca.denoise(Y)}``.
     shape : tuple
-        What a row is: (height, width), or (height, width, 3) for colours in [0, 1].
+        The shape of a row: (height, width), or (height, width, 3) for colours in [0, 1].
     axes : matplotlib axes, optional
-        As many as images are drawn; a new figure where it is None.
+        As many as images are drawn; None makes a new figure.
     n_images : int
-        How many rows of each group.
+        The number of rows of each group.
     cmap : str
         The colours of grey images; "gray_r" draws ink on paper.
 
@@ -67,9 +67,9 @@ def signals(groups: Mapping[str, Any], axes=None, *, n_signals: int = 3, rate: f
     groups : dict of arrays of shape (rows, d) or (d,)
         Such as ``{"noisy": Y, "denoised": kpca.denoise(Y)}``.
     axes : matplotlib axes, optional
-        As many as signals are drawn; a new figure where it is None.
+        As many as signals are drawn; None makes a new figure.
     n_signals : int
-        How many rows.
+        The number of rows.
     rate : float, optional
         Samples per second; without it the samples are numbered.
 
@@ -110,7 +110,7 @@ def signals(groups: Mapping[str, Any], axes=None, *, n_signals: int = 3, rate: f
 def eigenvectors(
     model, shape: tuple[int, ...] | None = None, axes=None, *, n_components: int = 8, step: float | None = 2.0
 ):
-    """Pictures of the principal axes: what lies ``step`` standard deviations along them, to both sides of the mean.
+    """Pictures of the principal axes: points ``step`` standard deviations along them, on both sides of the mean.
 
     Parameters
     ----------
@@ -119,11 +119,11 @@ def eigenvectors(
         :meth:`preimage.KernelPCA.eigenvector_preimages`), or scikit-learn's PCA, whose axes lie in input space: x̄ ±
         step · σₖvₖ.
     shape : tuple, optional
-        What a row is: (height, width) for images; None draws curves.
+        The shape of a row: (height, width) for images; None draws curves.
     axes : matplotlib axes, optional
-        Two for every component; a new figure where it is None.
+        Two for every component; None makes a new figure.
     n_components : int
-        How many.
+        The number of components.
     step : float, optional
         None takes the unit axes ±V themselves (Mika et al. 1998, Fig. 2).
 
@@ -133,7 +133,7 @@ def eigenvectors(
 
     See Also
     --------
-    traverse : The way along a component in several steps.
+    traverse : Several steps along a component.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def _axes_of(model, count: int, step: float | None) -> tuple[np.ndarray, np.ndar
         plus, minus = model.truncate(min(count, model.n_components_)).eigenvector_preimages(step)
         return plus.points, minus.points
     if not hasattr(model, "mean_"):
-        raise TypeError(f"eigenvectors are drawn of a KernelPCA or of scikit-learn's PCA, not of {model!r}.")
+        raise TypeError(f"model must be a KernelPCA or scikit-learn's PCA, not {model!r}.")
     along = model.components_[:count]
     if step is None:
         return along, -along
@@ -177,7 +177,7 @@ def _axes_of(model, count: int, step: float | None) -> tuple[np.ndarray, np.ndar
 def _rows(name: str, X: RowsLike, d: int) -> np.ndarray:
     X = np.asarray(X)
     if X.ndim != 2 or X.shape[1] != d or not len(X):
-        raise ValueError(f"{name!r} has the shape {X.shape}; rows of {d} numbers are to be drawn.")
+        raise ValueError(f"{name!r} has the shape {X.shape}, but rows of {d} numbers are needed.")
     return X
 
 

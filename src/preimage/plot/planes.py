@@ -7,7 +7,7 @@ import numpy as np
 from preimage.plot.style import COLORS, MARKERS, grid_of_axes, one_axes
 from preimage.preimages.base import dense_rows
 
-FEW = 20  # up to so many different labels are classes, more of them are positions on a scale
+FEW = 20  # up to this many different labels are classes, more are positions on a scale
 
 
 def components(
@@ -15,23 +15,22 @@ def components(
 ):
     """Contours of the components of a model of two-dimensional data, one axes per component.
 
-    Points of the plane with the same code lie on one line (Schölkopf et al. 1998, Figs. 3–5); the line of code 0 is
-    drawn thicker.
+    Points with the same code lie on one line (Schölkopf et al. 1998, Figs. 3–5); the line of code 0 is thicker.
 
     Parameters
     ----------
     model : KernelPCA
         Fitted on rows of two columns; the rows are drawn too.
     axes : matplotlib axes, optional
-        As many as components are drawn; a new figure where it is None.
+        As many as components are drawn; None makes a new figure.
     n_components : int, optional
-        How many; None draws as many as there are axes, or up to eight.
+        The number of components; None draws as many as there are axes, or up to eight.
     labels : array, optional
         Of the training rows, see :func:`codes`.
     levels : int
-        Lines; an odd number has one at 0.
+        The number of lines; an odd number puts one at 0.
     resolution : int
-        Places along each side at which the components are evaluated.
+        Points along each side at which the components are evaluated.
 
     Returns
     -------
@@ -50,10 +49,10 @@ def components(
     ['1: 53% of the variance', '2: 38% of the variance', '3: 4% of the variance']
     """
     if model.n_features_in_ != 2:
-        raise ValueError(f"contours need data of two columns, and this model has {model.n_features_in_}.")
+        raise ValueError(f"contours need data of two columns, but this model has {model.n_features_in_}.")
     count = n_components or (min(8, model.n_components_) if axes is None else np.size(axes))
     if count > model.n_components_:
-        raise ValueError(f"{count} components are to be drawn, and this model has {model.n_components_}.")
+        raise ValueError(f"{count} components cannot be drawn: this model has {model.n_components_}.")
     axes = _component_axes(axes, count)
     points = dense_rows(model.decomposition_.inputs)
     x, y = _lattice(points, resolution)
@@ -73,10 +72,10 @@ def codes(Z, labels=None, ax=None, *, pair: tuple[int, int] = (0, 1)):
     Z : array of shape (rows, q)
         Codes, as ``kpca.transform(X)`` returns them.
     labels : array of shape (rows,), optional
-        Classes (up to twenty different ones: each has a colour, a marker and a line in the legend), or positions on a
-        scale, which a colour bar explains.
+        Up to twenty classes, each with a colour, a marker and a line in the legend; more labels are positions on a
+        scale with a colour bar.
     ax : matplotlib axes, optional
-        Where to draw; a new figure where it is None.
+        Where to draw; None makes a new figure.
     pair : tuple of two ints
         Which components, counted from 0.
 
@@ -99,7 +98,7 @@ def codes(Z, labels=None, ax=None, *, pair: tuple[int, int] = (0, 1)):
     """
     ax, Z = one_axes(ax), np.asarray(Z)
     if Z.ndim != 2 or max(pair) >= Z.shape[1]:
-        raise ValueError(f"components {pair[0]} and {pair[1]} are to be drawn from codes of shape {Z.shape}.")
+        raise ValueError(f"codes of shape {Z.shape} do not have the components {pair[0]} and {pair[1]}.")
     _scatter(ax, Z[:, list(pair)], labels, size=16, legend=True)
     ax.set(xlabel=f"component {pair[0] + 1}", ylabel=f"component {pair[1] + 1}")
     return ax
@@ -142,7 +141,7 @@ def _scatter(ax, points: np.ndarray, labels, *, size: float, legend: bool) -> No
 
 
 def _component_axes(axes, count: int) -> np.ndarray:
-    """The axes given, or new ones in lines of at most four."""
+    """The given axes, or new ones in lines of at most four."""
     if axes is not None:
         return grid_of_axes(axes, 1, count, size=(0, 0))[0]
     n_rows = -(-count // 4)

@@ -1,4 +1,4 @@
-"""Colours, markers and line styles; axes where none are given."""
+"""Colours, markers and line styles, and new axes if none are given."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 # Okabe & Ito (2008), "Color universal design"; yellow comes last, because it is hard to see on white.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
-MARKERS = "osD^vPX*<>p"  # eleven: with eight colours the looks repeat after 88
+MARKERS = "osD^vPX*<>p"  # eleven: with eight colours, styles repeat after 88
 LINES = ("-", "--", "-.", ":")
 GREY = "#8A9097"
 
@@ -24,7 +24,7 @@ def style(number: int) -> dict[str, Any]:
 
 
 def one_axes(ax):
-    """The axes given, or those of a new figure."""
+    """The given axes, or those of a new figure."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -33,7 +33,7 @@ def one_axes(ax):
 
 
 def grid_of_axes(axes, n_rows: int, n_columns: int, *, size: tuple[float, float]) -> np.ndarray:
-    """The axes given, as an array of this shape, or those of a new figure with so many inches for each."""
+    """The given axes as an array of this shape, or those of a new figure; ``size`` is in inches per axes."""
     if axes is None:
         import matplotlib.pyplot as plt
 
@@ -42,12 +42,12 @@ def grid_of_axes(axes, n_rows: int, n_columns: int, *, size: tuple[float, float]
         return plt.subplots(n_rows, n_columns, figsize=figsize, squeeze=False, layout="constrained")[1]
     given = np.atleast_1d(np.asarray(axes, dtype=object))
     if given.size != n_rows * n_columns:
-        raise ValueError(f"{given.size} axes are given, and {n_rows} × {n_columns} pictures are to be drawn.")
+        raise ValueError(f"{given.size} axes are given, but {n_rows} × {n_columns} are needed.")
     return given.reshape(n_rows, n_columns)
 
 
 def page_axes(n_rows: int, n_columns: int, size: tuple[float, float]) -> np.ndarray:
-    """Axes of a figure of this size in inches that no window will ever show."""
+    """Axes of a figure of this size in inches, which is never shown in a window."""
     from matplotlib.figure import Figure
 
     return Figure(size, layout="constrained").subplots(n_rows, n_columns, squeeze=False)

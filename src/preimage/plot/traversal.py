@@ -1,4 +1,4 @@
-"""A walk through the codes of a model: what lies along a component, or across a plane of two."""
+"""A walk through the codes of a model, along one component or across a plane of two."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from preimage.plot.style import COLORS, grid_of_axes
 
-INNER = 0.02, 0.98  # quantiles of the codes between which the walk goes
+INNER = 0.02, 0.98  # quantiles of the codes where the walk starts and ends
 
 
 def traverse(
@@ -21,7 +21,7 @@ def traverse(
     codes=None,
     cmap: str = "gray",
 ):
-    """Rows that a model makes of codes along one component, or on a lattice of two.
+    """Rows that a model decodes from codes along one component, or on a lattice of two.
 
     The walk goes through the median of the codes, from their 2 % quantile to their 98 % quantile.
 
@@ -31,13 +31,13 @@ def traverse(
         :class:`preimage.KernelPCA`, :class:`preimage.Decoder`, :class:`preimage.Invertible`, or any other if its
         ``codes`` are given.
     shape : tuple, optional
-        What a row is: (height, width) for images; None draws curves.
+        The shape of a row: (height, width) for images; None draws curves.
     axes : matplotlib axes, optional
-        As many as steps along a component, the square of that across a plane; a new figure where it is None.
+        One per step along a component, or the square of that across a plane; None makes a new figure.
     components : int or pair of ints
         Which component, counted from 0, or which two: the first runs to the right, the second upwards.
     n_steps : int
-        Pictures along a component.
+        The number of pictures along a component.
     codes : array of shape (rows, q), optional
         Codes of known rows, which set the range; None takes those that the model knows.
     cmap : str

@@ -1,4 +1,4 @@
-"""One self-contained HTML page: text, tables, pictures and code, readable on a telephone, in dark mode and on paper."""
+"""One self-contained HTML page: text, tables, pictures and code, readable on a phone, in dark mode and on paper."""
 
 from preimage.report.blocks import Block as Block
 from preimage.report.blocks import Code, Picture, Table, Text

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CSS_PIXELS = 96  # CSS pixels per inch, by definition
-DOTS = 160  # per inch of a picture: sharp on fine screens, and small
+DOTS = 160  # per inch of a picture: sharp on fine screens, yet small
 NOTHING = {"", "–", "—", "-"}  # cells without a number
 NUMBER = re.compile(r"[≈<>≤≥]?\s*[+−-]?\d[\d.,\s]*(e[+−-]?\d+)?(\s*±\s*\S+)?\s*(%|×|°|[a-zA-Zµ]{1,3})?")
 
@@ -53,11 +53,11 @@ class Table:
     header : sequence of str
         The names of the columns.
     rows : sequence of sequences
-        As many cells per row as the header has. Text is shown as it is, numbers with four digits, None as nothing.
+        One cell per column of the header. Text is shown as it is, numbers with four digits, None as an empty cell.
     caption : str
         What the table shows.
     highlight : collection of int
-        Numbers of the rows that stand out.
+        Numbers of the rows to highlight.
 
     See Also
     --------
@@ -105,7 +105,7 @@ class Picture:
     figure : matplotlib Figure
         Drawn when the page is written.
     caption : str
-        What is to be seen; shown below.
+        What it shows; printed below.
     alt : str
         Alternative text; the caption if it is empty.
 
@@ -132,20 +132,20 @@ class Picture:
 
     @property
     def width(self) -> int:
-        """In CSS pixels."""
+        """Width in CSS pixels."""
         return round(CSS_PIXELS * self.figure.get_figwidth())
 
     @property
     def height(self) -> int:
-        """In CSS pixels."""
+        """Height in CSS pixels."""
         return round(CSS_PIXELS * self.figure.get_figheight())
 
     def __post_init__(self):
         if not hasattr(self.figure, "savefig"):
-            raise TypeError(f"a picture is made of a matplotlib Figure (ax.figure for axes), not {self.figure!r}.")
+            raise TypeError(f"a picture needs a matplotlib Figure (ax.figure for axes), not {self.figure!r}.")
 
     def uri(self) -> str:
-        """The picture itself, as the address of an image."""
+        """The picture as a data URI."""
         stream = io.BytesIO()
         self.figure.savefig(stream, format="png", dpi=DOTS, metadata={"Software": None})
         return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode("ascii")

@@ -1,4 +1,4 @@
-"""A page, and how it is written."""
+"""A page of sections, and its HTML."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Page:
     title : str
         The title.
     lead : str
-        The first paragraph: what was done, and what came out.
+        The first paragraph: what was done, and the result.
     sections : sequence of Section
         The body.
 

@@ -1,6 +1,6 @@
 """Scorers for ``GridSearchCV`` and ``cross_val_score``: greater is better, no target is needed.
 
-They take any estimator with the verbs they use, and pipelines that end in one. Settings are bound with
+They take any estimator with the methods they call, and pipelines that end in one. Bind settings with
 :func:`functools.partial`, as in ``scoring=partial(sure_scorer, sigma=0.25)``.
 """
 
@@ -41,8 +41,8 @@ def reconstruction_scorer(estimator, X: RowsLike, y=None) -> float:
 def sure_scorer(estimator, X: RowsLike, y=None, *, sigma: float | None = None, random_state: int = 0) -> float:
     """Minus Stein's estimate of the mean squared error of ``denoise``, for rows with Gaussian noise.
 
-    Where an estimator has no ``denoise``, its reconstruction is scored. ``sigma`` of None is estimated from X; a fold
-    holds few rows, so it is better to estimate it once from all rows and pass it.
+    An estimator without ``denoise`` is scored by its reconstruction. Without ``sigma``, the noise level is estimated
+    from X; a fold holds few rows, so better estimate it once from all rows and pass it.
 
     See Also
     --------
@@ -68,7 +68,7 @@ def sure_scorer(estimator, X: RowsLike, y=None, *, sigma: float | None = None, r
 
 
 def imputation_scorer(estimator, X: RowsLike, y=None, *, fraction: float = 0.1, random_state: int = 0) -> float:
-    """Minus the mean squared error at entries that were hidden and filled by ``impute``; for noise of any law.
+    """Minus the mean squared error at hidden entries that ``impute`` fills; for noise of any law.
 
     See Also
     --------
@@ -96,7 +96,7 @@ def _denoiser(estimator) -> Callable:
 
 
 def _through(estimator, verb: str) -> Callable:
-    """A verb of the last step, in the units of the data: earlier steps are applied before and undone after it."""
+    """A method of the last step in the units of the data: earlier steps are applied before it and inverted after it."""
     if not isinstance(estimator, Pipeline):
         return getattr(estimator, verb)
     before, last = estimator[:-1], estimator.steps[-1][1]

@@ -22,9 +22,9 @@ from preimage.preimages.base import refuse_precomputed
 from preimage.statistics.noise_level import NoiseLevel, noise_level
 from preimage.statistics.risk import Masked, Risk, RiskEstimate, RiskQuery, Sure
 
-HELD_OUT, MOST_VALIDATION = 0.25, 1000  # the share of rows held out for validation, and the most of them
-FEWEST_ROWS, FEWEST_NUMBERS = (25, 50), 5000  # of the first round; fewer rows where they are long
-FACTORS = tuple(2.0 ** (k / 2) for k in range(6))  # of the length scale by Kwok & Tsang's rule: c · 1, 2, 4, … 32
+HELD_OUT, MOST_VALIDATION = 0.25, 1000  # share and largest number of rows held out for validation
+FEWEST_ROWS, FEWEST_NUMBERS = (25, 50), 5000  # of the first round: 5000 numbers, but 25 to 50 rows
+FACTORS = tuple(2.0 ** (k / 2) for k in range(6))  # times the length scale of Kwok & Tsang's rule: c · 1, 2, 4, … 32
 MOST_COMPONENTS = 256
 SHOWN_BY_RISK = (  # warnings of poor settings
     exceptions.ConvergenceWarning,
@@ -82,11 +82,11 @@ class Selection:
     risk : Risk
         How the error was estimated.
     noise : NoiseLevel or None
-        The noise level, where it was estimated.
+        The noise level, if it was estimated.
 
     See Also
     --------
-    select : What returns it.
+    select : Returns it.
     Candidate : A row of its table.
 
     Examples
@@ -131,9 +131,9 @@ def select(
 ) -> Selection:
     """Choose scale, number of components and pre-image method by their estimated error on new rows.
 
-    Candidates of one kernel share its eigendecomposition, whatever their other settings. Their
-    risks are estimated on validation rows, which no candidate was fitted on: all on a few rows, the best ``keep`` on
-    more, and so on (successive halving), with the same probes of the same rows.
+    Candidates with the same kernel share its eigendecomposition. Their risks are estimated on validation rows, which no
+    candidate was fitted on: all on a few rows, the best share ``keep`` on more, and so on (successive halving), with
+    the same probes.
 
     Parameters
     ----------
@@ -142,19 +142,19 @@ def select(
     estimator : KernelPCA, optional
         The settings that are not in the grid.
     grid : dict, optional
-        Values of the estimator's parameters by name, nested ones too, as for ``GridSearchCV``. By default six length
+        Values of the estimator's parameters, also nested ones, as for ``GridSearchCV``. By default six length
         scales (if the kernel has one), numbers of components up to 256, ``Distance()`` and ``FixedPoint()``.
     noisy : array of shape (rows, d), optional
-        Noisy validation rows, where X itself is clean or has other noise.
+        Noisy validation rows, if X itself is clean or has other noise.
     risk : "sure", "masked" or object
         Stein's estimate for Gaussian noise, the error at hidden entries for other noise, or an object such as
         ``Masked(0.2)``.
     sigma : float, optional
-        The noise level for "sure"; estimated where it is not given.
+        The noise level for "sure"; estimated if not given.
     shape : tuple, optional
         The shape of a row, see :func:`noise_level`; used for that estimate only.
     keep : float
-        The share of candidates that stays after a round; 1 compares all of them on all rows.
+        The share of candidates kept after a round; 1 compares all of them on all rows.
     random_state : int, RandomState, Generator or None
         Random numbers for the split and the probes.
 
@@ -193,14 +193,14 @@ def select(
 
 
 class _Search:
-    """Models that share their decompositions, and their risks."""
+    """Fits candidates that share decompositions, and estimates their risks."""
 
     def __init__(self, estimator: KernelPCA, X: np.ndarray, validation: np.ndarray, risk: Risk, seed: int):
         self.estimator, self.X, self.validation, self.risk, self.seed = estimator, X, validation, risk, seed
         self.models: dict[tuple, KernelPCA] = {}
 
     def candidates(self, grid: dict[str, Sequence]) -> list[Candidate]:
-        """All combinations, with no more components than there are."""
+        """All combinations of the grid; numbers of components are capped at those available."""
         combinations = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
         if not combinations:
             raise ValueError("the grid is empty: every parameter in it needs at least one value.")
@@ -247,13 +247,13 @@ class _Search:
 
 
 def _light(solver, n: int, k: int | None):
-    """LAPACK in mixed precision in place of LAPACK in double: seven digits are enough to compare settings."""
+    """The solver, with LAPACK in mixed instead of double precision: seven digits are enough to compare settings."""
     automatic = isinstance(solver, str) and solver == "auto"
     return Mixed() if automatic and k and isinstance(eigen.choose_solver(n, k), eigen.Dense) else solver
 
 
 def _successive_halving(search: _Search, candidates: list[Candidate], keep: float) -> list[Candidate]:
-    """All candidates, best first; in every round the best go on to more rows."""
+    """All candidates, best first; after every round the best go on to more rows."""
     if not 0 < keep <= 1:
         raise ValueError(f"keep must be a share in (0, 1], not {keep!r}.")
     given_up: list[Candidate] = []
@@ -266,7 +266,7 @@ def _successive_halving(search: _Search, candidates: list[Candidate], keep: floa
 
 
 def _rounds(shape: tuple[int, ...], n_candidates: int, keep: float) -> Iterator[int]:
-    """Numbers of rows, growing by 1/keep to all; as many rounds as leave a handful of candidates and enough rows."""
+    """The number of rows of every round, up to all: as many rounds as leave enough rows and three candidates."""
     n_rows, n_rounds = shape[0], 1
     fewest = np.clip(FEWEST_NUMBERS / shape[1], *FEWEST_ROWS)
     while keep < 1 and n_rows * keep**n_rounds >= fewest and n_candidates * keep**n_rounds >= 3:
@@ -283,7 +283,7 @@ def _split(X: RowsLike, noisy, rng: np.random.Generator) -> tuple[np.ndarray, np
         return X, X[np.sort(order[n_held:])], X[order[:n_held]]
     noisy = check_array(noisy, dtype=conventions.FLOATS, input_name="noisy")
     if noisy.shape[1] != X.shape[1]:
-        raise ValueError(f"noisy has {noisy.shape[1]} columns, and X has {X.shape[1]}.")
+        raise ValueError(f"noisy has {noisy.shape[1]} columns, but X has {X.shape[1]}.")
     return X, X, noisy[rng.permutation(len(noisy))]
 
 
@@ -298,7 +298,7 @@ def _as_risk(risk, sigma, Y: np.ndarray, shape) -> tuple[Risk, NoiseLevel | None
         return Sure(sigma), None
     noise = noise_level(Y, shape)
     if not noise.sigma > 0:
-        raise ValueError(f'no noise was found, because {noise.doubt}: give sigma, or take risk="masked".')
+        raise ValueError(f'no noise was found, because {noise.doubt}: give sigma, or use risk="masked".')
     return Sure(noise.sigma), noise
 
 
@@ -331,7 +331,7 @@ def _is_preimage(name: str) -> bool:
 
 
 def _is_shared(params: dict) -> bool:
-    """Whether a number of components is given, so that it can be cut from a larger one."""
+    """Whether ``n_components`` is a number, so that the model can be truncated from a larger one."""
     return isinstance(params.get("n_components"), int | np.integer)
 
 
@@ -346,7 +346,7 @@ def _family(params: dict) -> tuple:
 
 
 def _key(params: dict) -> tuple:
-    """Settings as a key; objects of the grid, which may hold arrays, by their identity."""
+    """Settings as a dictionary key; objects, which may hold arrays, by identity."""
     return tuple((name, value if name == "n_components" else id(value)) for name, value in params.items())
 
 

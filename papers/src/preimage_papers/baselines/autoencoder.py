@@ -10,20 +10,20 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Autoencoder:
-    """Five layers, d – h – q – h – d with tanh units between, trained to reproduce their input by L-BFGS.
+    """Five layers, d – h – q – h – d, with tanh units between, trained by L-BFGS to reproduce their input.
 
-    Of several starts the one with the least training error is kept, because training may end in a poor local minimum.
+    The best of several starts is kept, because training may end in a poor local minimum.
 
     Parameters
     ----------
     hidden : int
         Units h of the second and fourth layer.
     bottleneck : int
-        Units q of the third.
+        Units q of the third layer.
     penalty : float
-        Of the squared weights.
+        Penalty of the squared weights.
     n_starts : int
-        Random starts.
+        The number of random starts.
 
     References
     ----------
@@ -36,7 +36,7 @@ class Autoencoder:
     n_starts: int = 3
 
     def fit(self, X: np.ndarray, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
-        """Train the network; what it returns reconstructs rows."""
+        """Train the network; return a function that reconstructs rows."""
         from sklearn.neural_network import MLPRegressor
 
         mean, scale = X.mean(axis=0), X.std()

@@ -17,9 +17,9 @@ from preimage.preimages import FixedPoint, find_preimage
 class Hebbian:
     """The generalised Hebbian algorithm W ← W + η (y xᵀ − LT[y yᵀ] W), y = g(Wx), LT the lower triangle.
 
-    With g the identity and one unit this is Oja's rule, whose limit is the first principal axis; with more units the
-    leading axes in order. With g = tanh it is a nonlinear variant, which weighs far points less; its units still read
-    projections onto lines, and lines are what it reconstructs from.
+    If g is the identity and there is one unit, this is Oja's rule, whose limit is the first principal axis; more units
+    give the leading axes in order. With g = tanh it is a nonlinear variant that gives far points less weight; its units
+    still see projections onto lines, and it reconstructs from these.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Hebbian:
     activation : callable
         g.
     rate : float
-        η at the start, relative to 1 / E‖x‖²; it falls as 1/t.
+        η at the start, relative to 1 / E‖x‖²; it falls with the epochs.
     n_epochs : int
         Passes over the rows, each in a new order.
 
@@ -42,7 +42,7 @@ class Hebbian:
     n_epochs: int = 100
 
     def fit(self, X: np.ndarray, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
-        """Learn the axes; what it returns reconstructs rows from their units."""
+        """Learn the axes; return a function that reconstructs rows from their units."""
         mean, axes = X.mean(axis=0), self.axes(X, rng)
         codes = self.activation((X - mean) @ axes.T)
         decoder = np.linalg.lstsq(codes, X - mean, rcond=None)[0]
@@ -63,15 +63,15 @@ class Hebbian:
 class KernelHebbian:
     """The kernel Hebbian algorithm A ← A + η (y eₜᵀ − LT[y yᵀ] A), y = A k̃(xₜ): kernel PCA one example at a time.
 
-    Row k of A holds the weights of the k-th axis over the centred training points; its limit is kernel PCA's.
+    Row k of A holds the weights of the k-th axis over the centred training points; its limit is that of kernel PCA.
 
     Parameters
     ----------
     kernel : Kernel
     n_units : int
-        Axes.
+        The number of axes.
     rate : float
-        η at the start, relative to 1 / E k̃(x, x); it falls as 1/t.
+        η at the start, relative to 1 / E k̃(x, x); it falls with the epochs.
     n_epochs : int
         Passes over the rows.
 
@@ -86,7 +86,7 @@ class KernelHebbian:
     n_epochs: int = 200
 
     def fit(self, X: np.ndarray, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
-        """Learn the axes; what it returns projects rows onto them and brings them back by the fixed point."""
+        """Learn the axes; return a function that projects rows onto them and maps them back by the fixed point."""
         weights = self.axes(X, rng)
         K = tiles.cross(self.kernel, X, X)
         norms = np.sqrt(np.einsum("ki,ij,kj->k", weights, K, weights))
@@ -115,7 +115,7 @@ class KernelHebbian:
 
 
 def _schedule(rate: float, n_epochs: int, rows: np.ndarray, rng: np.random.Generator):
-    """Pairs of a rate that falls as 1/t, after a tenth of the epochs, and a row; each epoch in a new order."""
+    """Pairs of a falling rate and a row; every epoch takes the rows in a new order."""
     for epoch in range(n_epochs):
         current = rate / (1 + 10 * epoch / n_epochs) ** 2
         for row in rows[rng.permutation(len(rows))]:

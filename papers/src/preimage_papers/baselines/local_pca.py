@@ -10,16 +10,16 @@ import numpy as np
 
 @dataclass(frozen=True)
 class LocalPCA:
-    """The regions of k-means, and a linear PCA in each; patches of neighbouring regions are blended.
+    """A linear PCA in each region of k-means; the patches of neighbouring regions are blended.
 
-    A row is reconstructed as the mean of its projections onto the patches, weighted by a Gaussian of its distance to
-    their centres, as wide as regions are on average.
+    A row is reconstructed as the mean of its projections onto the patches. The weights are a Gaussian of its distance
+    to their centres, as wide as the average region.
 
     Parameters
     ----------
     n_regions : int
     n_components : int
-        In every region.
+        Components in every region.
 
     References
     ----------
@@ -30,7 +30,7 @@ class LocalPCA:
     n_components: int = 1
 
     def fit(self, X: np.ndarray, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
-        """Find the patches; what it returns reconstructs rows."""
+        """Find the patches; return a function that reconstructs rows."""
         from sklearn.cluster import KMeans
 
         found = KMeans(self.n_regions, n_init=3, random_state=int(rng.integers(2**31))).fit(X)

@@ -12,17 +12,17 @@ import numpy as np
 class PrincipalCurve:
     """A curve whose every point is the mean of the rows that project onto it.
 
-    From the first principal line on, in turns: every row is projected onto the curve, and each coordinate is smoothed
-    over the rows' positions along it. The width of the smoother is annealed, as Mika et al. (1998) say.
+    It starts at the first principal line. In turn, every row is projected onto the curve, and each coordinate is
+    smoothed over the rows' positions along it. The width of the smoother is annealed, as in Mika et al. (1998).
 
     Parameters
     ----------
     widths : tuple of two floats
         Width of the smoother as a fraction of the curve's length, at the start and at the end.
     n_rounds : int
-        Turns.
+        The number of turns.
     n_nodes : int
-        Corners of the polygon that stands for the curve.
+        The number of corners of the polygon that represents the curve.
 
     References
     ----------
@@ -34,7 +34,7 @@ class PrincipalCurve:
     n_nodes: int = 100
 
     def fit(self, X: np.ndarray, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
-        """Find the curve; what it returns projects rows onto it."""
+        """Find the curve; return a function that projects rows onto it."""
         curve = self.curve(X)
         return lambda rows: _project(rows, curve)[0]
 
@@ -60,7 +60,7 @@ def _smooth(nodes: np.ndarray, position: np.ndarray, X: np.ndarray, width: float
 
 
 def _project(rows: np.ndarray, curve: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest point of the polygon for every row, and how far along the polygon it lies."""
+    """The nearest point of the polygon for every row, and its position along the polygon."""
     start, step = curve[:-1], np.diff(curve, axis=0)
     lengths = np.linalg.norm(step, axis=1)
     along = np.einsum("nsd,sd->ns", rows[:, None] - start, step) / np.maximum(lengths**2, 1e-300)

@@ -44,7 +44,7 @@ def denoised(train: np.ndarray, test: np.ndarray, seed: int) -> dict[str, np.nda
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Table A-1, and the constant."""
+    """Claims of Table A-1, and about the constant."""
     mean = {r: {k: float(np.mean(v)) for k, v in found[r]["errors"].items()} for r in found}
     spread = {r: {k: float(np.std(v)) for k, v in found[r]["errors"].items()} for r in found}
     gain = [mean[r][IKPCA] / mean[r][CONSTANT] - 1 for r in RECORDINGS]
@@ -82,7 +82,7 @@ def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
             "; ".join(f"({r}) {g:+.1%}" for r, g in zip(RECORDINGS, gain, strict=True)),
             grade(g < -published["better"] for g in gain),
             f"error of ikPCA over that of a constant; better: by more than {published['better']:.0%}. The ridge "
-            "shrinks the answer to the mean beat, so that the comparison says little about the method",
+            "shrinks the result to the mean beat, so the comparison says little about the method",
         ),
     ]
     return Findings(claims, [_table(mean, spread, published)], [_draw(found)])

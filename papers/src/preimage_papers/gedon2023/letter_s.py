@@ -22,7 +22,7 @@ SUPERVISED, LINEAR = "kPCA + SL", "PCA"
 def measure(piece: str, seed: int, runs: int, n_points: int) -> dict[str, Any]:
     """Errors against the clean surface: kPCA + SL (γ = 1, λ = 1), ikPCA (γ = 0.5, λ = 1), PCA.
 
-    5000 features, which cost the most, in a quarter of the runs.
+    The most expensive, with 5000 features, is run in a quarter of the runs.
     """
     noise = float(piece)
     found: dict[str, Any] = {"noisy": [], "errors": {}}
@@ -46,7 +46,7 @@ def measure(piece: str, seed: int, runs: int, n_points: int) -> dict[str, Any]:
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Few features suffice; with more noise ikPCA is ahead."""
+    """Claims that few features suffice, and that ikPCA is ahead with more noise."""
     mean = {n: {k: np.mean(v, axis=0) for k, v in found[n]["errors"].items()} for n in NOISES}
     best = {n: {k: float(v.min()) for k, v in curve.items()} for n, curve in mean.items()}
     low, high = NOISES

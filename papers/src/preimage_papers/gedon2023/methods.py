@@ -17,13 +17,13 @@ Denoise = Callable[[np.ndarray], np.ndarray]
 
 
 def invertible(q: int, gamma: float, n_features: int, ridge: float, seed: Any) -> InvertibleKernelPCA:
-    """ikPCA: q components of sin(Wx + b), exp(−γ‖x − y‖²), with λ of the last step back."""
+    """ikPCA: q components of sin(Wx + b) for exp(−γ‖x − y‖²), with the ridge λ in the last step of the inverse map."""
     activation = Sine(Gaussian.from_gamma(gamma))
     return InvertibleKernelPCA(q, activation=activation, n_features=n_features, ridge=ridge, random_state=seed)
 
 
 def filtered(fitted: InvertibleMap, X: np.ndarray, q: int, ridges: Sequence[float]) -> list[np.ndarray]:
-    """Rows filtered by the first q components (eq. 4), once for every λ: only the last step depends on it."""
+    """Rows filtered by the first q components (eq. 4), once for every λ, on which only the last step depends."""
     whole = fitted.components
     few = replace(whole, axes=whole.axes[:, :q], eigenvalues=whole.eigenvalues[:q])
     small = replace(fitted, components=few)

@@ -80,7 +80,7 @@ def _kpca(train, noisy, clean, grid) -> tuple[np.ndarray, np.ndarray]:
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Ridge, features, noise: each claim of the text."""
+    """The claims about ridge, features and noise."""
     ridge = {name: np.mean(found["ridge"][name], axis=0) for name in (PCA, KPCA, IKPCA)}
     features = {name: np.mean(values, axis=0) for name, values in found["features"].items()}
     levels = {

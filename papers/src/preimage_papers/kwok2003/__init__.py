@@ -1,6 +1,6 @@
 """Kwok and Tsang (2003): The pre-image problem in kernel methods.
 
-The numbers of its Tables 1 to 4 are lost in our copy; what is compared are its claims.
+The numbers of its Tables 1 to 4 are lost in our copy, so only its claims are compared.
 """
 
 from preimage_papers.claims import Paper, Part, Plan

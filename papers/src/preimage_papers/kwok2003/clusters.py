@@ -17,7 +17,7 @@ from preimage_papers.protocols import USPS, usps
 
 
 def measure(piece: str, seed: int, n_digits: int) -> dict[str, Any]:
-    """Pictures of the centroids by three ways, their distances to the centroids in feature space and to the data."""
+    """Pictures of the centroids by three methods, and their distances to the centroids and to the data."""
     from sklearn.metrics import normalized_mutual_info_score
 
     digits, rng = usps().train, np.random.default_rng(seed)
@@ -51,7 +51,7 @@ def _typical_gap(X: np.ndarray) -> float:
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """How good the pictures are as pre-images, and whether they lie among the digits."""
+    """Claims about the quality of the pre-images, and whether they lie among the digits."""
     entry = found["all"]
     misfit, nearest = ({name: np.array(v) for name, v in entry[key].items()} for key in ("misfit", "nearest"))
     far = nearest["distances"] > entry["neighbour"]

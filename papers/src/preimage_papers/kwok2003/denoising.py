@@ -26,7 +26,7 @@ SIZES = (300, 60)
 KERNELS = ("gaussian", "polynomial")
 THEIRS, MIKAS, OURS, LINEAR = "Kwok & Tsang's", "Mika's", "distances, inner reading", "linear PCA, oracle"
 RESTARTS = 5
-WATCHED = 20  # test images a digit whose plain iteration is watched
+WATCHED = 20  # test images per digit on which the plain iteration is tried
 
 
 def pieces(noises: Iterable[str]) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def kernel_for(name: str, train: np.ndarray) -> Kernel:
 
 
 def measure(piece: str, seed: int, n_test: int) -> dict[str, Any]:
-    """Signal to noise ratios of every test image, by method; for the polynomial kernel also how the iteration went."""
+    """Signal-to-noise ratios of every test image, by method; for the polynomial kernel also convergence."""
     kernel, noise, size = piece.split(", ")
     found: dict[str, Any] = {"snr": {}, "images": {}, "settled": []}
     for digit in range(10):
@@ -71,7 +71,7 @@ def denoise(kernel: Kernel, train, noisy, clean, rng) -> tuple[dict[str, np.ndar
     radial = isinstance(kernel, Gaussian)
     ways: dict[str, PreimageMethod] = {OURS: Distance(), THEIRS: Distance(reading="paper"), MIKAS: FixedPoint()}
     if not radial:
-        ways.pop(OURS)  # for kernels of the inner product there is one reading only
+        ways.pop(OURS)  # kernels of the inner product have only one reading
     found = {name: way.prepare(model, rng)(targets, noisy).points for name, way in ways.items()}
     found[LINEAR] = linear_oracle(train)(noisy, clean)
     few = slice(None, WATCHED)
@@ -84,7 +84,7 @@ def settles(targets: Weighted, starts: Iterable[np.ndarray], steps: int = 200, t
     kernel: Any = targets.kernel
     X, weights = targets.points, targets.weights
     rest = np.zeros(len(weights), dtype=bool)
-    with np.errstate(all="ignore"):  # it leaps out of range where it diverges
+    with np.errstate(all="ignore"):  # it overflows where it diverges
         for Z in starts:
             for _ in range(steps):
                 new = (weights * kernel.derivative(Z @ X.T)) @ X
@@ -100,7 +100,7 @@ def _training_starts(train: np.ndarray, count: int, rng: np.random.Generator) ->
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """The claims; no figure of the tables is known."""
+    """The claims of the tables, whose figures are lost."""
     noises = list(dict.fromkeys(piece.split(", ")[1] for piece in found))
     claims = [
         _ahead_claim(found, noises, published),

@@ -28,7 +28,7 @@ FOUR, MORE, CURVE, NETWORK, LINEAR = (
 
 
 def denoisers() -> dict[str, list[Any]]:
-    """Every method with the settings among which the best is taken, as functions of rows and a generator."""
+    """Every method with the settings to choose the best from, as functions of rows and a generator."""
     from sklearn.decomposition import PCA
 
     def kernel(n_components: int, scale: float):
@@ -54,8 +54,8 @@ def denoisers() -> dict[str, list[Any]]:
 def measure(piece: str, seed: int, draws: int) -> dict[str, Any]:
     """Mean distances between denoised points and the true curve, for every draw, at each method's best setting.
 
-    The best has the least mean of the distances both ways: by the distance to the curve alone, points that fall
-    together on a few spots of it would win.
+    The best has the least mean of the distances in both directions. By the distance to the curve alone, points that
+    collapse onto a few spots of it would win.
     """
     make, distance = CURVES[piece]
     sets = [make(200, random_state=np.random.default_rng([seed, draw])).X for draw in range(draws)]
@@ -78,7 +78,7 @@ def both_ways(distance, outline: np.ndarray, Z: np.ndarray) -> tuple[float, floa
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """The order of the methods on the square."""
+    """Claims about the order of the methods on the square."""
     methods = list(found["square"]["methods"])
     score = {name: float(np.mean(found["square"]["methods"][name]["distances"])) for name in methods}
     spread = {name: np.mean(found["square"]["methods"][name]["distances"], axis=1).std() for name in methods}
@@ -93,7 +93,7 @@ def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
             grade(score[a] < score[b] for chain in chains for a, b in pairwise(chain)),
             f"mean distance between points and square, both ways, over {len(found['square']['X'])} points and "
             f"{len(found['square']['noisy'])} draws, deviations up to {max(spread.values()):.3f}; by the distance to "
-            "the square alone points that fall together on a few spots would win; the paper prints no noise level",
+            "the square alone, points that collapse onto a few spots would win; the paper prints no noise level",
         ),
         Claim(
             "Fig. 1: linear PCA fails completely",

@@ -16,7 +16,7 @@ from preimage_papers.claims import Claim, Findings, Verdict, grade
 from preimage_papers.drawing import image_grid, join
 from preimage_papers.protocols import USPS, digits_of_every_class, smoothed, squared_distances
 
-READINGS = {  # c = 0.5 as printed; twice the mean variance, as the text explains it; both, nearly, on smoothed digits
+READINGS = {  # c = 0.5 as printed; twice the mean variance, as the text explains it; nearly both, on smoothed digits
     "printed": "c = 0.5",
     "rule": "c = twice the mean variance",
     "smoothed": "smoothed digits, c = 0.5",
@@ -56,7 +56,7 @@ def measure_denoising(piece: str, seed: int, n_train: int, n_test: int, n_compon
         if n <= test.shape[1]:
             _keep(found["linear"], n, test, pca.mean_ + codes[:, :n] @ pca.components_[:n], first)
         model = kpca.truncate(n)
-        # A reconstruction may not start at the original, which it would be handed; denoising may start at the input.
+        # A reconstruction must not start at the original, which is its answer; denoising may start at the input.
         back = model.denoise(noisy) if noise in NOISES else find_preimage(model.project(test), FixedPoint()).points
         _keep(found["kernel"], n, test, back, first)
     return found
@@ -69,7 +69,7 @@ def _keep(store: dict[int, Any], n: int, clean: np.ndarray, denoised: np.ndarray
 
 
 def conclude_denoising(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Ratios at each method's best n, and at equal n."""
+    """Claims about the ratios at each method's best n, and at equal n."""
     measured = {noise: {reading: _ratios(found[f"{reading}-{noise}"]) for reading in READINGS} for noise in NOISES}
     claims = [_best_ratio_claim(noise, measured[noise], published) for noise in NOISES]
     claims += [_equal_ratio_claim(measured, published), _reconstruction_claim(found)]
@@ -192,7 +192,7 @@ def measure_eigenvectors(piece: str, seed: int, n_train: int, n_test: int, n_com
 
 
 def conclude_eigenvectors(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """How alike the first ones are, and how soon they turn to fine structure."""
+    """Claims about how similar the first eigenvectors are, and how soon they turn to fine structure."""
     linear, pictures, projections = (np.array(found["all"][k]) for k in ("linear", "preimages", "projections"))
     alike = abs(_cosine(linear[0], projections[0]))
     numbers = found["all"]["numbers"]
@@ -250,7 +250,7 @@ def measure_reconstruction(piece: str, seed: int, n_train: int, n_test: int, n_c
 
 
 def conclude_reconstruction(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Few components: nearly the same; more of them: linear PCA is nearer to the original."""
+    """Claims: nearly the same with few components; with more, linear PCA is nearer to the original."""
     entry = found["all"]
     original = np.array(entry["original"])
     far = {k: squared_distances(original, np.array(v)) for k, v in entry["images"].items()}

@@ -19,7 +19,7 @@ READINGS = {"half": 0.5, "literal": 1.0}  # half the side of the cube that holds
 SIGMAS = ("0.05", "0.1", "0.2", "0.4", "0.8")
 COMPONENTS = tuple(range(1, 10))
 PIECES = (*(f"{reading}-{sigma}" for reading in READINGS for sigma in SIGMAS), "variants")
-VARIANTS: dict[str, tuple[Any, float]] = {  # what else was tried for the row σ = 0.1: the iteration, the bandwidth
+VARIANTS: dict[str, tuple[Any, float]] = {  # also tried at σ = 0.1: the method, and a factor of the length scale
     "the plain iteration": (FixedPoint(memory=0, max_iter=1000), 1.0),
     "stopped after 20 steps": (FixedPoint(memory=0, max_iter=20), 1.0),
     "length scale × 0.9": (FixedPoint(), 0.9),
@@ -41,7 +41,7 @@ def measure(piece: str, seed: int, draws: int) -> dict[str, Any]:
 def ratios(sigma: float, spread: float, seed: list[int], method=None, factor: float = 1.0) -> list[float]:
     """Linear over kernel mean squared distance to the centres, for every number of components of Table 1.
 
-    100 training and 33 test points a Gaussian; k = exp(−‖x − y‖² / (10 c)) with c = 2σ², so that ℓ² = 10 σ².
+    100 training and 33 test points per Gaussian; k = exp(−‖x − y‖² / (10 c)) with c = 2σ², so ℓ² = 10 σ².
     """
     from sklearn.decomposition import PCA
 
@@ -59,7 +59,7 @@ def ratios(sigma: float, spread: float, seed: list[int], method=None, factor: fl
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """All 45 cells in both readings; the row σ = 0.1 by itself."""
+    """Claims about all 45 cells in both readings, and about the row σ = 0.1."""
     table, factor = np.array(published["ratios"]), published["factor"]
     medians = {
         reading: np.array([np.median(found[f"{reading}-{sigma}"]["ratios"], axis=0) for sigma in SIGMAS])
@@ -82,8 +82,8 @@ def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
             "45 cells",
             f"{close['literal'].sum()} of 45 cells",
             grade(close["literal"].ravel()),
-            "the printed cube does not give the printed table, one of half the side does: rows shift by one, as if σ "
-            "were doubled",
+            "the printed cube does not give the printed table, but one of half the side does: rows shift by one, as if "
+            "σ were doubled",
         ),
         _row_of_one_tenth(found, table[1], close["half"][1], factor),
         Claim(
@@ -143,7 +143,7 @@ def _table1(found: dict[str, Any], published: dict[str, Any], reading: str) -> T
 
 
 def _short(ratio: float) -> str:
-    """Two digits, and no power of ten."""
+    """A ratio with two digits and without a power of ten."""
     return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
@@ -151,4 +151,4 @@ def _variants(found: dict[str, Any], published: np.ndarray) -> Table:
     rows: list[list[str]] = [["published", *(f"{v:g}" for v in published)]]
     named = {"as in the table above": found["half-0.1"]["ratios"], **found["variants"]}
     rows += [[name, *(f"{v:.2f}" for v in np.median(draws, axis=0))] for name, draws in named.items()]
-    return Table(["", *(f"n = {n}" for n in COMPONENTS)], rows, "The row σ = 0.1: what else was tried, medians.")
+    return Table(["", *(f"n = {n}" for n in COMPONENTS)], rows, "The row σ = 0.1: medians of what else was tried.")

@@ -60,7 +60,7 @@ def measure(piece: str, seed: int, draws: int) -> dict[str, Any]:
 
 
 def _starts(seed: int) -> list[float]:
-    """Squared reconstruction errors, on a square, of perceptrons that differ in nothing but their random start."""
+    """Squared reconstruction errors, on a square, of perceptrons that differ only in their random start."""
     X = square(200, random_state=np.random.default_rng([seed, 0, 0])).X
     rebuilt = [Autoencoder(n_starts=1).fit(X, np.random.default_rng([seed, start]))(X) for start in range(STARTS)]
     return [float(np.square(Z - X).sum(axis=1).mean()) for Z in rebuilt]
@@ -76,7 +76,7 @@ def _linear_kernel(seed: int) -> float:
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """What §6.3 says of each, as numbers."""
+    """The claims of §6.3 about each approach."""
     entry = found["all"]
     curve = {name: float(np.mean(values["curve"])) for name, values in entry["methods"].items()}
     starts = np.array(entry["starts"])
@@ -101,7 +101,7 @@ def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
             "–",
             "; ".join(f"{name} {value:.3f}" for name, value in curve.items()),
             grade(curve[name] < min(curve["linear PCA"], curve["Hebbian network"]) for name in nonlinear),
-            "mean distance of rebuilt new points to the half circle below that of both that rebuild on a line",
+            "mean distance of rebuilt new points to the half circle, below both approaches that rebuild on a line",
         ),
         Claim(
             "the kernel Hebbian rule finds kernel PCA's components one example at a time",

@@ -1,4 +1,4 @@
-"""The best error that this library reaches on the digits: other kernels, all points, shifted copies of them."""
+"""The best error that this library reaches on the digits: other kernels, all digits, and shifted copies of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KERNELS: dict[str, Kernel] = {
     "rational quadratic 0.5": RationalQuadratic(0.5, 1.0),
 }
 SHIFTS = ((0, 0), (0, 1), (0, -1), (1, 0), (-1, 0))  # of copies of the training digits, in pixels
-HELD = 1500  # training digits whose labels are held out for every choice
+HELD = 1500  # training digits held out for every choice
 
 
 def measure(
@@ -38,7 +38,7 @@ def measure(
     sizes: Sequence[int],
     n_landmarks: int,
 ) -> dict[str, Any]:
-    """Kernel, components, C and whether copies help by held-out training digits; then one look at the test digits."""
+    """Choose kernel, components, C and whether to use copies on held-out training digits; then test once."""
     trials = {}
     for name in kernels:
         codes, y, _, _ = codes_of(KERNELS[name], "smoothed", n_points, min(sizes), np.random.default_rng(seed))
@@ -88,7 +88,7 @@ def held_out(codes: np.ndarray, labels: np.ndarray, sizes: Sequence[int], seed: 
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Ours and the paper's."""
+    """The claim that our best error is no worse than the paper's."""
     entry = found["all"]
     error, chosen = entry["error"], entry["rows"][entry["best"]]
     claim = Claim(

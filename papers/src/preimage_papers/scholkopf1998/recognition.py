@@ -34,7 +34,7 @@ def digits(pixels: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def machine(penalty: float):
-    """A soft margin hyperplane for every digit against the others."""
+    """A linear support vector machine: a soft margin hyperplane for every digit against the others."""
     from sklearn.svm import LinearSVC
 
     return LinearSVC(C=penalty, loss="hinge", tol=1e-3, max_iter=1000, random_state=0)
@@ -78,7 +78,7 @@ def measure(piece: str, seed: int, n_points: int, most: int) -> dict[str, Any]:
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Published and measured errors, on smoothed and on raw pixels."""
+    """Claims about published and measured errors, on smoothed and on raw pixels."""
     wanted = published_errors(published)
     claims = [_difference_claim(found, wanted, pixels, published["mean_difference"]) for pixels in PIXELS]
     measured = {piece: {int(k): v for k, v in entry["errors"].items()} for piece, entry in found.items()}
@@ -91,7 +91,7 @@ def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
 
 
 def published_errors(published: dict[str, Any]) -> dict[int, dict[int, float]]:
-    """By degree and number of components; what the paper marks as not available is left out."""
+    """Published errors by degree and number of components; those not available in the paper are left out."""
     return {
         degree: {size: row[column] for size, row in zip(SIZES, published["errors"], strict=True) if row[column] > 0}
         for column, degree in enumerate(DEGREES)

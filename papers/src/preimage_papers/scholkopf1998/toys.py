@@ -16,7 +16,7 @@ from preimage_papers.drawing import canvas, join
 # Figure 3: x ~ U[−1, 1], y = x² + N(0, 0.2²), kernels (x·y)^d.
 
 DEGREES = (1, 2, 3, 4)
-N_POINTS = 100  # the paper does not print how many
+N_POINTS = 100  # the paper does not print this number
 
 
 def polynomial(degree: int) -> Polynomial:
@@ -44,7 +44,7 @@ def measure_parabola(piece: str, seed: int, draws: int) -> dict[str, Any]:
 
 
 def conclude_parabola(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Published eigenvalues within the spread of draws."""
+    """Claims about the eigenvalues, and whether the published ones lie within the spread of draws."""
     entry, rows, near = found["all"], [], []
     wanted = np.array(published["eigenvalues"])  # components × degrees
     values = {degree: np.array(entry[str(degree)]["values"]) for degree in DEGREES}
@@ -114,7 +114,7 @@ BALANCE, STRENGTH = 0.25, 0.5  # a half has at least a quarter of a cluster; the
 
 
 def measure_clusters(piece: str, seed: int, draws: int) -> dict[str, Any]:
-    """For every draw: accuracy of two components, what the later ones split, and the angles between the splits."""
+    """For every draw: accuracy of two components, which clusters later ones split, and the angles of the splits."""
     rows = []
     for draw in range(draws):
         data = three_clusters(random_state=np.random.default_rng([seed, draw]))
@@ -160,7 +160,7 @@ def angles(codes: np.ndarray, data) -> list[float]:
 
 
 def regions(codes: np.ndarray, labels: np.ndarray) -> int:
-    """Regions that clusters are divided into by the signs of the strongest component of each triple."""
+    """The number of regions into which the signs of the strongest component of each triple divide the clusters."""
     count = 0
     for cluster in range(3):
         own = codes[labels == cluster]
@@ -171,7 +171,7 @@ def regions(codes: np.ndarray, labels: np.ndarray) -> int:
 
 
 def conclude_clusters(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Fig. 4: separate, halve, halve again across."""
+    """Claims of Fig. 4: components separate the clusters, halve them, and halve them again across."""
     rows, mostly = found["gaussian"]["rows"], published["mostly"]
     separate = np.array([row["accuracy"] for row in rows])
     halved = np.mean([row["halved"] for row in rows])
@@ -214,7 +214,7 @@ def conclude_clusters(found: dict[str, Any], published: dict[str, Any]) -> Findi
 
 
 def conclude_sigmoid(found: dict[str, Any], published: dict[str, Any]) -> Findings:
-    """Fig. 5: separate, then halve."""
+    """Claims of Fig. 5: components separate the clusters, then halve them."""
     rows, mostly = found["sigmoid"]["rows"], published["mostly"]
     separate = np.array([row["accuracy"] for row in rows])
     third = np.mean([row["third"] for row in rows])
@@ -240,7 +240,7 @@ def conclude_sigmoid(found: dict[str, Any], published: dict[str, Any]) -> Findin
 
 
 def share_verdict(share: float, mostly: float) -> Verdict:
-    """Holds in most of the cases, in part in half of them."""
+    """The verdict: holds if it does in most cases, in part if in half of them."""
     return Verdict.HOLDS if share >= mostly else Verdict.PARTLY if share >= 0.5 else Verdict.FAILS
 
 

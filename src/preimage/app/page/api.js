@@ -50,7 +50,7 @@ function send(one, folder) {
   return request(`api/uploads?name=${encodeURIComponent(one.name)}${place}`, { method: "POST", body: one });
 }
 
-// A place on the page where one kind of job is started, watched, cancelled, and found again after a reload.
+// The part of the page where one kind of job is started, watched, cancelled, and found again after a reload.
 export class Desk {
   constructor(kind, status, onDone) {
     Object.assign(this, { kind, status, onDone, job: null });
@@ -70,7 +70,7 @@ export class Desk {
     }
   }
 
-  // The details of a job that was begun before the page was reloaded, or null.
+  // The details of a job that was started before the page was reloaded, or null.
   async resume() {
     const kept = JSON.parse(sessionStorage.getItem(this.kind) || "null");
     if (!kept) return null;
@@ -91,7 +91,7 @@ export class Desk {
       this.show(job);
       await new Promise((resume) => setTimeout(resume, PAUSE));
       const next = await request(`api/jobs/${job.id}`);
-      if (this.job.id !== job.id) return; // another one was started meanwhile
+      if (this.job.id !== job.id) return; // another job was started in the meantime
       this.job = job = next;
     }
     this.clear();

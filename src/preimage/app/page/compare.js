@@ -1,4 +1,4 @@
-// Compare: one noisy input, every method, sorted by the error that is estimated to remain.
+// Compare: one noisy input, every method, sorted by the estimated remaining error.
 
 import { color, drawLines, element, short } from "./draw.js";
 import { jobForm } from "./picker.js";
@@ -33,12 +33,12 @@ function line({ method, settings, risk, seconds }, place, sigma, error) {
 
 async function answer(job, { method, settings, risk }, place, view, error) {
   const caption = element("figcaption", { textContent: `${place + 1}. ${method}${method === "Denoiser" ? ` (${settings})` : ""}, error ${error(risk)}` });
-  if (view.kind === "image") return element("figure", {}, picture(job, `${place}.png`, `Answer of ${method}`), caption);
+  if (view.kind === "image") return element("figure", {}, picture(job, `${place}.png`, `Result of ${method}`), caption);
   const values = await file(job, `${place}.f32`);
   if (view.kind === "images") return element("figure", {}, imageGrid(values, view.shape, view.count, method), caption);
   const canvas = element("canvas", { className: "wide" });
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `Answer of ${method}`);
+  canvas.setAttribute("aria-label", `Result of ${method}`);
   redrawn.push(() => drawLines(canvas, [values.subarray(0, view.length)], { styles: [{ stroke: color("accent") }], zero: true }));
   return element("figure", {}, canvas, caption);
 }

@@ -2,7 +2,7 @@
 
 import { drawContours, drawRow, element } from "./draw.js";
 
-// Contour lines of the components of the plane, else pre-images on both sides of the mean along each axis.
+// Contour lines of the components for data of two columns, else pre-images on both sides of the mean along each axis.
 export function showComponents(model) {
   const { result } = model, { data } = result;
   const plane = data.kind === "plane";

@@ -21,7 +21,7 @@ export function element(tag, properties = {}, ...children) {
 
 export const short = (value) => (value === null || !Number.isFinite(value) ? "–" : Math.abs(value) >= 1e4 || (value !== 0 && Math.abs(value) < 1e-3) ? value.toExponential(2) : String(Number(value.toPrecision(3))));
 
-// A canvas with as many pixels as the screen has, in which lengths are CSS pixels.
+// A canvas at the resolution of the screen, in which lengths are CSS pixels.
 export function prepared(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const { width, height } = canvas.getBoundingClientRect();
@@ -77,7 +77,7 @@ function extent(values) {
   return [low, high];
 }
 
-// One row in the way that suits its data.
+// Draw one row as its kind of data requires.
 export function drawRow(canvas, values, data, points = null) {
   if (data.kind === "image") return drawImage(canvas, values, data.shape, data.low, data.high);
   if (data.kind === "signal") return drawLines(canvas, [values], { low: data.low, high: data.high, zero: true });

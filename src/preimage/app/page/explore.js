@@ -8,7 +8,7 @@ import { Scatter } from "./scatter.js";
 
 const STEPS = 9; // pictures of a walk
 const NEAR = 1.5, FAR = 3; // distances to the data, in units of the spacing of its rows
-const REST = 120; // milliseconds the pointer rests before the nearest row is fetched
+const REST = 120; // milliseconds that the pointer rests before the nearest row is fetched
 
 const $ = (id) => document.getElementById(id);
 const form = $("explore-form");
@@ -27,7 +27,7 @@ export async function start(options) {
   else if (options.given) picker.adopt(options.given);
 }
 
-// The first model is fitted when the page is first looked at.
+// The first model is fitted when the page is first shown.
 export function opened() {
   if (!model && !desk.job) fit();
 }
@@ -144,7 +144,7 @@ function pointerCode() {
 
 const decode = (codes) => request(`api/jobs/${model.job.id}/decode`, { json: { codes }, as: "floats" });
 
-// One request at a time: while one is on its way, only the last place of the pointer is remembered.
+// One request at a time: while one is under way, only the last position of the pointer is kept.
 async function decodeSoon() {
   if (!model) return;
   wanted = pointerCode();
@@ -169,7 +169,7 @@ async function decodeSoon() {
 function showDecoded(code, answer) {
   const distance = answer[answer.length - 1], { data } = model.result;
   drawRow($("decoded"), answer.subarray(0, answer.length - 1), data, model.points);
-  const words = distance < NEAR ? "near the data" : distance < FAR ? "some way from the data" : "far from the data: do not trust it";
+  const words = distance < NEAR ? "near the data" : distance < FAR ? "a bit away from the data" : "far from the data: do not trust it";
   $("trust-words").textContent = `${short(distance)} × the usual spacing: ${words}.`;
   document.querySelector(".needle").style.left = `${Math.min(100, (100 * distance) / (1.3 * FAR))}%`;
   $("code-words").textContent = `Code ${plot.pair.map((axis) => `${axis + 1}: ${short(code[axis])}`).join(", ")}. ${data.kind === "plane" ? `Point (${short(answer[0])}, ${short(answer[1])}).` : ""}`;
@@ -203,7 +203,7 @@ function drawLegend() {
   $("legend").replaceChildren(`${model.result.data.label}:`, ...entries);
 }
 
-// A click on a dot sets the start of a walk, the next one its end.
+// A click on a dot sets the start of a walk, the next click its end.
 function pick() {
   const row = plot.nearest();
   if (row === null) return;
@@ -233,7 +233,7 @@ async function walk() {
   }
 }
 
-// Drawn anew where the theme or the size of the page has changed.
+// Draw again after the theme or the size of the page has changed.
 export function redraw() {
   if (!model) return;
   plot.draw();

@@ -15,7 +15,7 @@ export async function start(options) {
   if (before) picker.restore(before);
 }
 
-// The model is fitted when the page is first looked at.
+// The model is fitted when the page is first shown.
 export function opened() {
   if (!model && !desk.job) fit();
 }
@@ -100,7 +100,7 @@ function draw() {
   }
 }
 
-// One request at a time; the last painting counts.
+// One request at a time; the last change counts.
 async function fill() {
   again = true;
   if (filling) return;

@@ -9,7 +9,7 @@ import * as novelty from "./novelty.js";
 
 const pages = { explore, denoise, compare, gaps, novelty };
 const tabs = [...document.querySelectorAll('[role="tab"]')];
-const PREFIX = "#page-"; // which is the id of no element, so that nothing scrolls
+const PREFIX = "#page-"; // not the id of any element, so that nothing scrolls
 const THEMES = ["system", "light", "dark"];
 
 function select(name, focus = false) {
@@ -52,7 +52,7 @@ setTheme(THEMES.includes(localStorage.getItem("theme")) ? localStorage.getItem("
 document.getElementById("theme").addEventListener("click", () => setTheme(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length]));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => ready && pages[current()].redraw());
 addEventListener("resize", () => ready && pages[current()].redraw());
-for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault()); // a file beside the zone must not replace the page
+for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault()); // a file dropped beside the zone must not replace the page
 
 select(current());
 try {

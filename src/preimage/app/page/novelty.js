@@ -1,4 +1,4 @@
-// Novelty: rows by their distance to the others' subspace, and the entries that explain it.
+// Novelty: rows by their distance to the subspace of the others, and the entries that explain it.
 
 import { file } from "./api.js";
 import { drawRow, element, short } from "./draw.js";

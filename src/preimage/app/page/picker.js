@@ -1,4 +1,4 @@
-// Where a dataset is chosen: one of the list, or a file or folder that is dropped or picked.
+// Where a dataset is chosen: one from the list, or a file or folder that is dropped or picked.
 
 import { Desk, Failure, upload } from "./api.js";
 import { element } from "./draw.js";
@@ -58,7 +58,7 @@ export class Picker extends EventTarget {
     }
   }
 
-  // Take a file that the server has already.
+  // Choose a file that the server already has.
   adopt({ id, name }) {
     const choice = { upload: id, name };
     if (this.select.options.length) {
@@ -96,7 +96,7 @@ export class Picker extends EventTarget {
   }
 }
 
-// A page whose form starts a job on what was chosen; the last result is hidden meanwhile.
+// A page whose form starts a job on what was chosen; the last result is hidden until it is done.
 export async function jobForm(kind, { datasets, largest }, words, show) {
   const form = document.getElementById(`${kind}-form`), desk = new Desk(kind, document.getElementById(`${kind}-status`), show);
   const picker = new Picker(form.querySelector(".picker"), { datasets, largest, words, report: (error) => desk.fail(error) });

@@ -20,7 +20,7 @@ export function codeBlock(title, text) {
   return element("div", {}, element("div", { className: "code-head" }, element("h3", { textContent: title }), copy), block);
 }
 
-// Two pictures on top of each other, with an edge that a slider moves.
+// Two pictures, one over the other, with an edge that a slider moves.
 export function curtain(before, after, width, height) {
   const [lower, upper] = [element("img", { src: before, alt: "Before" }), element("img", { src: after, alt: "After", className: "after" })];
   const edge = element("div", { className: "edge" });
@@ -48,7 +48,7 @@ const canvasFor = (text, className) => {
   return canvas;
 };
 
-// Pictures of rows; returns the element and what draws into it once it is on the page.
+// Pictures of rows.
 export function imageGrid(values, shape, count, title) {
   const size = shape.reduce((a, b) => a * b, 1);
   const canvases = Array.from({ length: count }, (_, k) => canvasFor(`${title}, picture ${k + 1}`));

@@ -2,9 +2,9 @@
 
 import { COLORS, SHAPES, color, marker, prepared } from "./draw.js";
 
-const FEW = 6000; // dots that are drawn as markers; more of them are written into pixels
-const CELLS = 64; // of a side of the lattice in which the nearest dot is sought
-const STEP = 0.02; // of the view that an arrow key moves the pointer by
+const FEW = 6000; // the most dots drawn as markers; more are drawn as pixels
+const CELLS = 64; // along a side of the lattice for the search of the nearest dot
+const STEP = 0.02; // share of the view by which an arrow key moves the pointer
 
 export class Scatter extends EventTarget {
   constructor(holder) {
@@ -220,7 +220,7 @@ function range(codes, q, axis) {
   return high > low ? [low, high] : [low - 1, low + 1];
 }
 
-// Rows by the cell of the plane that they lie in, so that few are looked at for every move.
+// Rows by their cell of the plane, so that each move looks at few of them.
 function lattice(plot) {
   const [[left, right], [bottom, top]] = plot.ranges;
   const cell = (value, low, high) => Math.max(0, Math.min(CELLS - 1, Math.floor(((value - low) / (high - low)) * CELLS)));

@@ -1,4 +1,4 @@
-"""Model files: an .npz of arrays and a JSON header. No pickle in or out, and no code ever.
+"""Model files: an .npz of arrays and a JSON header, without pickle and without code.
 
     kpca.save("model.npz")
     kpca = preimage.load("model.npz")
@@ -27,7 +27,7 @@ __all__ = ["Persistent", "Summary", "describe", "load", "save"]
 
 FORMAT = "preimage model"
 VERSION = 1
-# From each older version of the format, the function that turns its header into the next version's.
+# For each older version of the format, the function that turns its header into that of the next version.
 UPGRADES: dict[int, Callable[[dict], dict]] = {}
 
 
@@ -37,17 +37,17 @@ class Persistent:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator, fitted or not, to a model file, whole or not at all; :func:`preimage.load` reads it.
 
-        The name ends in .npz. A file that is there is replaced. Functions, such as a callable kernel, are code and are
-        refused.
+        The name must end in .npz; an existing file is replaced. Functions, such as a callable kernel, are code and
+        are refused.
         """
         save(self, path)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a model file says of itself: versions, the class, and its parameters and fitted attributes in words.
+    """A description of a model file: versions, the class, and its parameters and fitted attributes in words.
 
-    ``values`` holds those of them that JSON can hold as they are: numbers, truth values, text and lists of these.
+    ``values`` holds those that JSON can represent: numbers, true and false, text, and lists of these.
     """
 
     version: int
@@ -78,7 +78,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path
-        Of a file that ``save`` of an estimator has written.
+        A file written by ``save`` of an estimator.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        The file is damaged, was made by a newer version, or is no model file.
+        The file is damaged, was made by a newer version, or is not a model file.
 
     See Also
     --------
@@ -114,7 +114,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> Summary:
-    """What is in a model file, from its header alone."""
+    """A description of a model file, from its header alone."""
     with _opened(path) as (opened, header):
         ((kind, (name, *parts)),) = header["model"].items()
         if kind not in ("estimator", "object"):
@@ -128,8 +128,8 @@ def describe(path: str | os.PathLike[str]) -> Summary:
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[archive.Archive, dict]]:
-    """A model file and its header in the present format; whatever goes wrong with either is a ModelFileError."""
-    os.stat(path)  # that a file is not there is an ordinary error, as that it is a folder
+    """A model file and its header in the current format; any failure is a ModelFileError."""
+    os.stat(path)  # a missing file is an ordinary error, as is a folder
     if os.path.isdir(path):
         raise IsADirectoryError(f"{os.fspath(path)} is a folder, not a model file.")
     try:
@@ -141,17 +141,17 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[archive.Archive, dic
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from error
     except Exception as error:  # damage can make any step of reading fail in any way
         raise ModelFileError(
-            f"{os.fspath(path)} cannot be loaded: it is damaged, or no model file ({type(error).__name__})."
+            f"{os.fspath(path)} cannot be loaded: it is damaged, or not a model file ({type(error).__name__})."
         ) from error
 
 
 def _upgraded(header: dict) -> dict:
-    """The header in the present version of the format."""
+    """The header in the current version of the format."""
     if header.get("format") != FORMAT:
-        raise ModelFileError("it is no model file of this library.")
+        raise ModelFileError("it is not a model file of this library.")
     version = header.get("version")
     if type(version) is not int or version < min([*UPGRADES, VERSION]):
-        raise ModelFileError(f"the version {version!r:.40} of its format is not known.")
+        raise ModelFileError(f"version {version!r:.40} of its format is unknown.")
     if version > VERSION:
         raise ModelFileError(
             f"it was made by preimage {header.get('library')!r:.40}, and version {version} of its format is newer than "

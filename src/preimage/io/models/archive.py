@@ -1,8 +1,7 @@
-"""The file itself: a zip of a JSON header and .npy members, read with suspicion.
+"""The file itself: a zip of a JSON header and .npy members, which is not trusted.
 
-Members are stored and not compressed, so that a file can never unfold to more than its own size. The header repeats
-every array's dtype and shape. What the header, the directory of the zip and the member say must agree before a byte
-is allocated.
+Members are stored uncompressed, so a file can never unfold to more than its own size. The header repeats every array's
+dtype and shape. The header, the directory of the zip and the member must agree before a byte is allocated.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def write(path: Path, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> N
     if len(text.encode()) > LONGEST_HEADER:
         raise ModelFileError("the model has too many names and settings for a model file's header.")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as file:
-        file.writestr(zipfile.ZipInfo(HEADER), text)  # with no date, so that equal models make equal files
+        file.writestr(zipfile.ZipInfo(HEADER), text)  # without a date, so that equal models make equal files
         for number, array in enumerate(arrays):
             with file.open(zipfile.ZipInfo(f"{number}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
@@ -105,7 +104,7 @@ def _check_directory(file: zipfile.ZipFile, size: int) -> None:
 
 def _header(file: zipfile.ZipFile) -> dict[str, Any]:
     if HEADER not in file.namelist():
-        raise ModelFileError("it is no model file of this library.")
+        raise ModelFileError("it is not a model file of this library.")
     if file.getinfo(HEADER).file_size > LONGEST_HEADER:
         raise ModelFileError("its header is too long.")
     header = parsed(file.read(HEADER).decode("utf-8"), parse_constant=_refuse_constant)

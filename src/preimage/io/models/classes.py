@@ -39,7 +39,7 @@ MOVED = {
     "activations": "invertible",
     "machines": "reduced",
 }
-# Classes that had another name, or stood in another room.
+# Classes that had another name or room.
 RENAMED = {
     "decomposition.Decomposition": "decomposition.Expanded",
     "denoising.Wiener": "denoising.LinearFilter",
@@ -52,7 +52,7 @@ RENAMED = {
 
 @cache
 def known_classes() -> dict[str, type]:
-    """Classes by the names that stand in files, such as ``kernels.Gaussian``."""
+    """Classes by their names in files, such as ``kernels.Gaussian``."""
     return {
         f"{room}.{name}": value
         for room in ROOMS
@@ -63,14 +63,14 @@ def known_classes() -> dict[str, type]:
 
 
 def class_of(name: str) -> type | None:
-    """The class of a name in a file, under its old name or place too; None for an unknown name."""
+    """The class of a name in a file, which may be an old name or room; None for an unknown name."""
     room, _, own = name.partition(".")
     today = f"{MOVED.get(room, room)}.{own}"
     return known_classes().get(RENAMED.get(today, today))
 
 
 def name_of(model_class: type) -> str | None:
-    """The name of a class in files; None for one that is not known."""
+    """The name of a class in files; None for an unknown class."""
     room = f"{model_class.__module__}..".split(".")[1]
     name = f"{room}.{model_class.__name__}"
     return name if known_classes().get(name) is model_class else None

@@ -1,4 +1,4 @@
-"""Random number generators by their state: numpy's default one, and the RandomState of scikit-learn's users."""
+"""Random number generators by their state: numpy's default one, and RandomState."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def state(source: np.random.Generator | np.random.RandomState, place: str) -> di
 
 
 def restored(values: dict[str, Any]) -> np.random.Generator | np.random.RandomState:
-    """The generator with this state; compiled code trusts it, so that it is checked here."""
+    """The generator with this state, which is checked here because compiled code trusts it."""
     if values["kind"] == "PCG64":
         generator: Any = np.random.PCG64(0)
         generator.state = {key: value for key, value in values.items() if key != "kind"}

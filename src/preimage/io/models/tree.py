@@ -1,9 +1,9 @@
-"""A model as a tree of plain JSON: numbers, strings, lists, and nodes of one entry for all else.
+"""A model as a tree of plain JSON: numbers, strings, lists, and nodes of one entry for everything else.
 
 ==================================  ==================================================================================
 node                                stands for
 ==================================  ==================================================================================
-``{"float": "nan"}``                a float that JSON has not
+``{"float": "nan"}``                a float that JSON lacks
 ``{"tuple": [...]}``                a tuple
 ``{"dict": [[key, value], ...]}``   a dictionary
 ``{"array": 3}``                    the array in member ``3.npy``; a numpy number where it has no axes
@@ -12,7 +12,7 @@ node                                stands for
 ``{"object": [class, {...}]}``      a frozen dataclass by its fields
 ``{"estimator": [class, {}, {}]}``  an estimator by its parameters and its fitted attributes
 ``{"random": [class, ...]}``        a random number generator by its state
-``{"same": 2}``                     the third object or estimator that was completed, once more
+``{"same": 2}``                     the third completed object or estimator again
 ==================================  ==================================================================================
 """
 
@@ -32,11 +32,11 @@ from preimage.exceptions import ModelFileError
 from preimage.io.models import randomness
 from preimage.io.models.classes import class_of, name_of
 
-FORMER = {"_prepared"}  # attributes that older files hold and models no longer have
+FORMER = {"_prepared"}  # attributes in older files that models no longer have
 ATTRIBUTE = re.compile(r"_?[A-Za-z][A-Za-z0-9_]*_|_[A-Za-z][A-Za-z0-9_]*")
-MOST_NODES = 10**6  # of a tree in which everything shared is counted as often as it is met
+MOST_NODES = 10**6  # of a tree; shared ones count every time
 LONGEST_WORDS = 1000
-RENAMED = dict.fromkeys(("max_passes", "max_restarts", "max_steps"), "max_iter") | {  # fields of files written before
+RENAMED = dict.fromkeys(("max_passes", "max_restarts", "max_steps"), "max_iter") | {  # fields in older files
     "alphas": "axis_coordinates",
     "mean_weights": "mean_coordinates",
 }
@@ -52,13 +52,13 @@ SPARSE = {found.__name__: found for found in (sp.csr_array, sp.csr_matrix)}
 
 
 class TreeWriter:
-    """From objects to a tree and a list of arrays; what is met twice is written once."""
+    """From objects to a tree and a list of arrays; shared objects are written once."""
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
         self._numbers: dict[int, int] = {}
         self._known: dict[int, int] = {}
-        self._alive: list[Any] = []  # so that no number of an object is given anew while we work
+        self._alive: list[Any] = []  # so that no id is reused while we work
 
     def encode(self, value: Any, place: str) -> Any:
         """The node of a value; ``place`` says in messages where it was found."""
@@ -94,7 +94,7 @@ class TreeWriter:
     def _sparse(self, value: Any, place: str) -> dict:
         name = type(value).__name__
         if name not in SPARSE:
-            raise ModelFileError(f"{place} is a {name}, and model files hold sparse matrices as {' or '.join(SPARSE)}.")
+            raise ModelFileError(f"{place} is a {name}, but model files hold sparse matrices as {' or '.join(SPARSE)}.")
         parts = [self._array(part, place) for part in (value.data, value.indices, value.indptr)]
         return {"sparse": [name, list(value.shape), *parts]}
 
@@ -123,9 +123,9 @@ class TreeWriter:
 
 def _refusal(value: Any, place: str) -> str:
     if callable(value) and not hasattr(value, "__dataclass_fields__"):
-        return f"{place} is a function, and model files hold no code: use an object of this library in its place."
+        return f"{place} is a function, but model files hold no code: use an object of this library instead."
     return (
-        f"{place} is of the class {type(value).__module__}.{type(value).__qualname__}, and model files hold only "
+        f"{place} is of the class {type(value).__module__}.{type(value).__qualname__}, but model files hold only "
         "numbers, strings and objects of this library."
     )
 
@@ -135,7 +135,7 @@ class TreeReader:
 
     def __init__(self, arrays: Sequence[np.ndarray]):
         self._arrays = arrays
-        self._known: list[tuple[Any, int]] = []  # with the number of nodes each was made of
+        self._known: list[tuple[Any, int]] = []  # with the number of nodes of each
         self._count = 0
         self._readers: dict[str, Callable[[Any], Any]] = {
             "float": self._float,
@@ -163,7 +163,7 @@ class TreeReader:
         return self._readers[kind](payload)
 
     def _visit(self, nodes: int) -> None:
-        """Count nodes: few that share each other can stand for more than a comparison or a hash could ever walk."""
+        """Count nodes: a few that share others can stand for more than a comparison or a hash could ever visit."""
         self._count += nodes
         if self._count > MOST_NODES:
             raise ModelFileError("its tree is too large.")
@@ -183,7 +183,7 @@ class TreeReader:
     def _strings(self, payload: Any) -> np.ndarray:
         shape, items = payload
         if not all(type(item) is str for item in _listed(items)):
-            raise ModelFileError("an array of strings holds something else.")
+            raise ModelFileError("an array of strings holds other values.")
         return np.array(items, dtype=object).reshape(shape)
 
     def _sparse(self, payload: Any) -> Any:
@@ -204,7 +204,7 @@ class TreeReader:
         before = self._count
         values = {key: self.decode(node) for key, node in given.items()}
         if not name.startswith(LABELLED) and any(map(_is_text, values.values())):
-            raise ModelFileError(f"an array of {name} holds text in the place of numbers.")
+            raise ModelFileError(f"an array of {name} holds text instead of numbers.")
         for key, part in values.items():
             if not isinstance(part, TYPES.get(str(known[key].type), object)):
                 raise ModelFileError(f"{key} of {name} is not of the type {known[key].type}.")
@@ -231,7 +231,7 @@ class TreeReader:
 
 
 class TreeWords:
-    """From a tree to what a reader would write, with types and shapes in the place of arrays."""
+    """Describes a tree as Python code would, with types and shapes in place of arrays."""
 
     def __init__(self, shapes: Sequence[tuple[np.dtype, tuple[int, ...]]]):
         self._shapes, self._known = shapes, []  # type: ignore[var-annotated]
@@ -267,7 +267,7 @@ class TreeWords:
 
 
 def _joined(words: Iterable[str]) -> str:
-    """Words after each other, or a sign that they are too many; all are walked, since later ones may refer to them."""
+    """The words joined by commas, or … if too long; all are consumed, because later nodes may refer to them."""
     kept, length = list[str](), 0
     for word in words:
         length += len(word) + 2
@@ -302,5 +302,5 @@ def _is_text(value: Any) -> bool:
 
 def _index(number: Any) -> int:
     if type(number) is not int or number < 0:
-        raise ModelFileError("its tree refers to something that is not there.")
+        raise ModelFileError("its tree refers to a part that does not exist.")
     return number

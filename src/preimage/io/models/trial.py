@@ -14,13 +14,13 @@ from sklearn.utils import get_tags
 from preimage.exceptions import ModelFileError, PreimageWarning, silenced
 from preimage.kernels import Kernel
 
-WIDEST = 10**6  # columns of rows that leave no trace in a model's arrays
+WIDEST = 10**6  # columns, if the model's arrays do not show their number
 METHODS = ("transform", "predict", "score_samples", "denoise")
-SLOW = ("denoise",)  # of a kernel PCA, which would search pre-images
+SLOW = ("denoise",)  # for a kernel PCA, which would search for pre-images
 
 
 def check_usable(model: Any, arrays: Sequence[np.ndarray]) -> None:
-    """Refuse a fitted model with matrices that are not finite, sizes beyond its arrays, or no answer to rows."""
+    """Refuse a fitted model with matrices that are not finite, sizes beyond its arrays, or no result for rows."""
     if not hasattr(model, "n_features_in_"):
         return
     tags = get_tags(model).input_tags
@@ -30,7 +30,7 @@ def check_usable(model: Any, arrays: Sequence[np.ndarray]) -> None:
     largest = max((max(array.shape, default=1) for array in arrays), default=1)
     _check_size(model, "n_features_in_", max(largest, WIDEST))
     _check_size(model, "n_components_", largest)
-    if not tags.pairwise:  # rows of a kernel matrix may need their own values beside them
+    if not tags.pairwise:  # rows of a kernel matrix may also need their diagonal
         _check_parts(model)
         _try(model, arrays)
 
@@ -38,11 +38,11 @@ def check_usable(model: Any, arrays: Sequence[np.ndarray]) -> None:
 def _check_size(model: Any, name: str, largest: int) -> None:
     size = getattr(model, name, 1)
     if not isinstance(size, int | np.integer) or not 1 <= size <= largest:
-        raise ModelFileError(f"its {name} is {size!r:.40}, which does not go with its arrays.")
+        raise ModelFileError(f"its {name} is {size!r:.40}, which does not match its arrays.")
 
 
 def _check_parts(model: Any) -> None:
-    """Refuse a kernel PCA with parts that disagree and that only pre-images need: a trial would take too long."""
+    """Refuse a kernel PCA whose parts for pre-images disagree; trying pre-images would take too long."""
     parts, matrices = getattr(model, "decomposition_", None), [getattr(model, "rows_", None)]
     if parts is not None:
         matrices = [getattr(parts, "inputs", ()), getattr(parts, "points", ())]
@@ -59,7 +59,7 @@ def _check_parts(model: Any) -> None:
 
 
 def _is_matrix(rows: Any, width: int) -> bool:
-    """Whether rows are a matrix of numbers of a width, dense or sparse, whose squares can be summed."""
+    """Whether rows are a matrix of this width, dense or sparse, of numbers whose squares can be summed."""
     values = getattr(rows, "data", None) if sp.issparse(rows) else rows
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or rows.ndim != 2 or rows.shape[1] != width:
         return False
@@ -68,7 +68,7 @@ def _is_matrix(rows: Any, width: int) -> bool:
 
 
 def _try(model: Any, arrays: Sequence[np.ndarray]) -> None:
-    """Ask a copy for its answers to rows."""
+    """Refuse a model that fails for trial rows, or whose results are not finite."""
     model = copy(model)
     vars(model).pop("feature_names_in_", None)  # scikit-learn would warn about rows without names
     rows = _rows(model.n_features_in_, arrays)
@@ -80,14 +80,14 @@ def _try(model: Any, arrays: Sequence[np.ndarray]) -> None:
             answers = {name: np.asarray(getattr(model, name)(rows)) for name in names}
     except Exception as error:  # parts that do not fit together can fail in any way
         raise ModelFileError(f"its parts do not fit together ({type(error).__name__}).") from error
-    scores = answers.pop("score_samples", np.zeros(0))  # minus infinity where a sensor moves that was constant
+    scores = answers.pop("score_samples", np.zeros(0))  # −∞ where a constant sensor has changed
     finite = all(np.isfinite(answer).all() for answer in answers.values() if answer.dtype.kind == "f")
     if not finite or np.isnan(scores).any():
-        raise ModelFileError("its answers are not finite.")
+        raise ModelFileError("its results are not finite.")
 
 
 def _rows(width: int, arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Rows that the model was fitted on, if it holds any; of a number that none of its arrays has along an axis."""
+    """Trial rows, training rows if the model holds any; no axis of its arrays is as long as their number."""
     sizes = {size for array in arrays for size in array.shape}
     number = next(number for number in count(2) if number not in sizes)
     for array in arrays:

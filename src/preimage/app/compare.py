@@ -33,7 +33,7 @@ SAMPLES = 6000  # of a signal
 ROWS = 800  # of a table
 TRAIN = 500  # rows or patches that a kernel PCA learns from
 PATCH = {1: (48, 6), 2: (8, 2)}  # side and stride, by the number of axes
-NOISY = 0.25  # the noise added to our own datasets, in units of their deviation
+NOISY = 0.5  # the noise added to our own datasets, in units of their standard deviation
 IMAGES, LINES = 10, 3  # rows that are drawn
 
 Method = tuple[str, str, Callable[[np.ndarray], np.ndarray], Callable[[], float] | None]
@@ -77,7 +77,7 @@ def _noisy_dataset(request: dict[str, Any]) -> Data:
     """One of our datasets with Gaussian noise."""
     found = read_dataset(request)
     rows = spread_rows(found.X, ROWS)
-    noisy = GaussianNoise(NOISY * float(rows.std()) * 2)(rows, np.random.default_rng(0))
+    noisy = GaussianNoise(NOISY * float(rows.std()))(rows, np.random.default_rng(0))
     return Data(found.name, noisy, noisy.shape, Form(shape=found.shape))
 
 

@@ -534,13 +534,66 @@ def test_a_column_without_any_entry_stays_empty_and_is_named(ending, tmp_path):
     table[::6, 1] = np.nan
     put(tmp_path / f"in{ending}", table)
     done = good("impute", tmp_path / f"in{ending}", "-o", tmp_path / f"out{ending}", "--json")
-    filled = io.read(tmp_path / f"out{ending}").whole(gaps=True)
+    named = ending != ".npy"
+    all_columns = io.Reading(columns=("1", "2", "3", "4")) if named else io.Reading()
+    filled = io.read(tmp_path / f"out{ending}", all_columns).whole(gaps=True)
     np.testing.assert_array_equal(np.isnan(filled), np.isnan(table) & [False, False, True, False])
-    name = "3" if ending == ".npy" else "c"
-    assert f"no entry to learn from in column {name!r}, left as it is" in done.stderr
+    told = "carried along unchanged: 'c' (empty)" if named else "no entry to learn from in column '3', left as it is"
+    assert told in done.stderr
     assert json.loads(done.stdout)["gaps"] == 10
     if ending == ".csv":
         assert (tmp_path / "out.csv").read_text().splitlines()[1].split(",")[2] == ""
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])
+def test_an_empty_column_stops_nothing(ending, tmp_path):
+    """As of remarks that nobody made."""
+    columns = list(X.T[:3])
+    put(tmp_path / f"in{ending}", np.column_stack([*columns[:2], np.full(len(X), np.nan), columns[2]]))
+    done = good("fit", tmp_path / f"in{ending}", "-o", tmp_path / "m.npz")
+    assert "carried along unchanged: 'c' (empty)" in done.stderr
+    assert list(preimage.load(tmp_path / "m.npz").feature_names_in_) == ["a", "b", "d"]
+    good("denoise", tmp_path / f"in{ending}", "-o", tmp_path / f"out{ending}", "--effort", "quick")
+    cleaned = io.read(tmp_path / f"out{ending}", io.Reading(columns=("c",)))
+    assert np.isnan(cleaned.whole(gaps=True)).all()
+
+
+def test_a_column_whose_entries_come_late_is_not_taken_for_empty(tmp_path):
+    late = np.column_stack([np.arange(20_000.0) % 7, np.full((20_000, 2), np.nan), np.arange(20_000.0) % 5])
+    late[-1, 2] = 3.0
+    put(tmp_path / "in.csv", late)
+    with pytest.warns(DataFileWarning, match=r"unchanged: 'b' \(empty\)"):
+        assert io.read(tmp_path / "in.csv").form.columns == ("a", "c", "d")
+
+
+def test_a_comma_at_the_end_of_every_line_stops_nothing_and_stays(tmp_path):
+    lines = ["a,b,c", *(",".join(map(str, row)) for row in X[:, :3])]
+    (tmp_path / "in.csv").write_text("".join(f"{line},\n" for line in lines))
+    good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == (tmp_path / "in.csv").read_text()
+    assert "column 4 (empty)" in good("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz").stderr
+
+
+def test_gaps_at_the_end_of_one_column_are_rows(tmp_path):
+    """pandas writes a gap in the only column as an empty text in quotes, which is no empty line."""
+    pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0, np.nan, np.nan]}).to_csv(tmp_path / "in.csv", index=False)
+    assert io.read(tmp_path / "in.csv").shape == (6, 1)
+
+
+def test_a_column_that_is_named_twice_is_refused(tmp_path):
+    put(tmp_path / "in.csv", X)
+    for options in (("--columns", "a,a"), ("--columns", "a,1"), ("--columns", "a,b", "--keep", "b")):
+        done = call("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz", *options)
+        assert done.exit_code == 1
+        assert "is named twice" in done.stderr
+
+
+def test_a_line_that_repeats_the_header_is_told(tmp_path):
+    """As tables have it that were put one after the other."""
+    (tmp_path / "in.csv").write_text("a,b\n1,2\n3,4\na,b\n5,6\n")
+    done = call("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz")
+    assert done.exit_code == 1
+    assert "line 4, column 'a': 'a' is no number (this line repeats the names of the columns: delete it)" in done.stderr
 
 
 def test_a_table_of_gaps_alone_is_refused_in_a_sentence(tmp_path):

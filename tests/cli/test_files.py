@@ -622,6 +622,36 @@ def test_one_column_is_filled_along_its_rows_if_they_are_a_series(tmp_path):
     np.testing.assert_allclose(rows_of(tmp_path / "out.csv")[lost, 0], values[~lost].mean(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_columns_of_a_table_that_are_series_are_filled_along_the_rows(seed, tmp_path):
+    rng, t = np.random.default_rng(seed), np.arange(300) / 300
+    values = rng.standard_normal(300)
+    whole = np.column_stack([np.sin(12 * t), np.cumsum(rng.standard_normal(300)), values, values + np.cos(5 * t)])
+    lost = rng.random(whole.shape) < 0.2
+    for order, is_series in ((np.arange(300), True), (rng.permutation(300), False)):
+        table, gaps = whole[order], lost[order]
+        put(tmp_path / "in.csv", np.where(gaps, np.nan, table))
+        done = good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--force", "--json")
+        facts, filled = json.loads(done.stdout), rows_of(tmp_path / "out.csv")
+        assert facts["along_rows"] == (["a", "b"] if is_series else [])
+        np.testing.assert_array_equal(filled[~gaps], table[~gaps])
+        if is_series:  # a step of the walk has the variance 1, and a sample between two others misses half of that
+            assert np.sqrt(np.mean(np.square(filled - table)[gaps[:, 1], 1])) < 1.2
+            assert np.abs(filled - table)[gaps[:, 0], 0].max() < 0.05
+
+
+def test_a_long_gap_of_a_rough_series_is_not_filled_along_the_rows(tmp_path):
+    """Single entries that are left out lie near their neighbours, and the middle of a long gap does not."""
+    rng = np.random.default_rng(0)
+    walk = np.cumsum(rng.standard_normal(400))
+    table = np.column_stack([walk, walk + 0.5 * rng.standard_normal(400), rng.standard_normal(400)])
+    gappy = table.copy()
+    gappy[100:220, 0] = np.nan
+    put(tmp_path / "in.csv", gappy, NAMES[:3])
+    done = good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--json")
+    assert json.loads(done.stdout)["along_rows"] == []
+
+
 COMMENTED = "# spectrometer, room 3\n# 2024-05-01\nu,v,w\n" + "".join(f"{t * t},{t % 7},{t % 3}.5\n" for t in range(30))
 
 

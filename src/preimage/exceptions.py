@@ -207,7 +207,7 @@ class NoiseLevelWarning(PreimageWarning):
     ...     warnings.simplefilter("always", NoiseLevelWarning)
     ...     found = noise_level(X)
     >>> str(caught[0].message).partition(": ")[2]
-    '10 rows of 3 numbers are too few to tell noise from signal.'
+    '3 columns are too few to tell noise from signal.'
     """
 
 

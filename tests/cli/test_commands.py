@@ -233,7 +233,7 @@ BAD_INPUT = {
         lambda path: path.write_text("a,b,c,d\n1,2,3,4\n1,2,x,4\n"),
         "line 3, column 'c': 'x' is not a number",
     ),
-    "gap.csv": (lambda path: path.write_text("a,b,c,d\n1,2,,4\n"), "column 'c' is missing"),
+    "gap.csv": (lambda path: path.write_text("a,b,c,d\n1,2,,4\n5,6,7,8\n"), "column 'c' is missing"),
     "nan.npy": (lambda path: np.save(path, np.where(np.eye(4) > 0, np.nan, 1.0)), "row 1, column 1 is missing"),
     "sizes": (different_sizes, "1.png is 3 high and 3 wide, grey"),
     "corrupt.png": (corrupt, "damaged, or no image"),

@@ -534,13 +534,66 @@ def test_a_column_without_any_entry_stays_empty_and_is_named(ending, tmp_path):
     table[::6, 1] = np.nan
     put(tmp_path / f"in{ending}", table)
     done = good("impute", tmp_path / f"in{ending}", "-o", tmp_path / f"out{ending}", "--json")
-    filled = io.read(tmp_path / f"out{ending}").whole(gaps=True)
+    named = ending != ".npy"
+    all_columns = io.Reading(columns=("1", "2", "3", "4")) if named else io.Reading()
+    filled = io.read(tmp_path / f"out{ending}", all_columns).whole(gaps=True)
     np.testing.assert_array_equal(np.isnan(filled), np.isnan(table) & [False, False, True, False])
-    name = "3" if ending == ".npy" else "c"
-    assert f"no entry to learn from in column {name!r}, left as it is" in done.stderr
+    told = "carried along unchanged: 'c' (empty)" if named else "no entry to learn from in column '3', left as it is"
+    assert told in done.stderr
     assert json.loads(done.stdout)["gaps"] == 10
     if ending == ".csv":
         assert (tmp_path / "out.csv").read_text().splitlines()[1].split(",")[2] == ""
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])
+def test_an_empty_column_stops_nothing(ending, tmp_path):
+    """As of remarks that nobody made."""
+    columns = list(X.T[:3])
+    put(tmp_path / f"in{ending}", np.column_stack([*columns[:2], np.full(len(X), np.nan), columns[2]]))
+    done = good("fit", tmp_path / f"in{ending}", "-o", tmp_path / "m.npz")
+    assert "carried along unchanged: 'c' (empty)" in done.stderr
+    assert list(preimage.load(tmp_path / "m.npz").feature_names_in_) == ["a", "b", "d"]
+    good("denoise", tmp_path / f"in{ending}", "-o", tmp_path / f"out{ending}", "--effort", "quick")
+    cleaned = io.read(tmp_path / f"out{ending}", io.Reading(columns=("c",)))
+    assert np.isnan(cleaned.whole(gaps=True)).all()
+
+
+def test_a_column_whose_entries_come_late_is_not_taken_for_empty(tmp_path):
+    late = np.column_stack([np.arange(20_000.0) % 7, np.full((20_000, 2), np.nan), np.arange(20_000.0) % 5])
+    late[-1, 2] = 3.0
+    put(tmp_path / "in.csv", late)
+    with pytest.warns(DataFileWarning, match=r"unchanged: 'b' \(empty\)"):
+        assert io.read(tmp_path / "in.csv").form.columns == ("a", "c", "d")
+
+
+def test_a_comma_at_the_end_of_every_line_stops_nothing_and_stays(tmp_path):
+    lines = ["a,b,c", *(",".join(map(str, row)) for row in X[:, :3])]
+    (tmp_path / "in.csv").write_text("".join(f"{line},\n" for line in lines))
+    good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == (tmp_path / "in.csv").read_text()
+    assert "column 4 (empty)" in good("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz").stderr
+
+
+def test_gaps_at_the_end_of_one_column_are_rows(tmp_path):
+    """pandas writes a gap in the only column as an empty text in quotes, which is no empty line."""
+    pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0, np.nan, np.nan]}).to_csv(tmp_path / "in.csv", index=False)
+    assert io.read(tmp_path / "in.csv").shape == (6, 1)
+
+
+def test_a_column_that_is_named_twice_is_refused(tmp_path):
+    put(tmp_path / "in.csv", X)
+    for options in (("--columns", "a,a"), ("--columns", "a,1"), ("--columns", "a,b", "--keep", "b")):
+        done = call("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz", *options)
+        assert done.exit_code == 1
+        assert "is named twice" in done.stderr
+
+
+def test_a_line_that_repeats_the_header_is_told(tmp_path):
+    """As tables have it that were put one after the other."""
+    (tmp_path / "in.csv").write_text("a,b\n1,2\n3,4\na,b\n5,6\n")
+    done = call("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz")
+    assert done.exit_code == 1
+    assert "line 4, column 'a': 'a' is no number (this line repeats the names of the columns: delete it)" in done.stderr
 
 
 def test_a_table_of_gaps_alone_is_refused_in_a_sentence(tmp_path):
@@ -567,6 +620,36 @@ def test_one_column_is_filled_along_its_rows_if_they_are_a_series(tmp_path):
     done = good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--force")
     assert "filled by the mean, as the rows are not a series" in done.stdout
     np.testing.assert_allclose(rows_of(tmp_path / "out.csv")[lost, 0], values[~lost].mean(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_columns_of_a_table_that_are_series_are_filled_along_the_rows(seed, tmp_path):
+    rng, t = np.random.default_rng(seed), np.arange(300) / 300
+    values = rng.standard_normal(300)
+    whole = np.column_stack([np.sin(12 * t), np.cumsum(rng.standard_normal(300)), values, values + np.cos(5 * t)])
+    lost = rng.random(whole.shape) < 0.2
+    for order, is_series in ((np.arange(300), True), (rng.permutation(300), False)):
+        table, gaps = whole[order], lost[order]
+        put(tmp_path / "in.csv", np.where(gaps, np.nan, table))
+        done = good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--force", "--json")
+        facts, filled = json.loads(done.stdout), rows_of(tmp_path / "out.csv")
+        assert facts["along_rows"] == (["a", "b"] if is_series else [])
+        np.testing.assert_array_equal(filled[~gaps], table[~gaps])
+        if is_series:  # a step of the walk has the variance 1, and a sample between two others misses half of that
+            assert np.sqrt(np.mean(np.square(filled - table)[gaps[:, 1], 1])) < 1.2
+            assert np.abs(filled - table)[gaps[:, 0], 0].max() < 0.05
+
+
+def test_a_long_gap_of_a_rough_series_is_not_filled_along_the_rows(tmp_path):
+    """Single entries that are left out lie near their neighbours, and the middle of a long gap does not."""
+    rng = np.random.default_rng(0)
+    walk = np.cumsum(rng.standard_normal(400))
+    table = np.column_stack([walk, walk + 0.5 * rng.standard_normal(400), rng.standard_normal(400)])
+    gappy = table.copy()
+    gappy[100:220, 0] = np.nan
+    put(tmp_path / "in.csv", gappy, NAMES[:3])
+    done = good("impute", tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--json")
+    assert json.loads(done.stdout)["along_rows"] == []
 
 
 COMMENTED = "# spectrometer, room 3\n# 2024-05-01\nu,v,w\n" + "".join(f"{t * t},{t % 7},{t % 3}.5\n" for t in range(30))

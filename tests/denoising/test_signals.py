@@ -58,6 +58,24 @@ def test_a_signal_of_one_band_is_not_taken_for_noise():
     assert noise_along_time(hiss + 0.05 * white(N)).sigma < 0.06 < 0.2 * hiss.std()
 
 
+@pytest.mark.parametrize("n", [3000, 20_000])
+@pytest.mark.parametrize("sigma", [0.3, 0.6])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_steps_of_a_random_walk_are_not_taken_for_noise(n, sigma, seed):
+    """At the highest frequencies steps of variance 1 show a quarter of it; a filter that takes the noise to be s² does
+    good as long as s² < 2σ²."""
+    steps, noise = white(2, n, seed=seed)
+    assert noise_along_time(np.cumsum(steps) + sigma * noise).sigma < np.sqrt(2) * sigma
+
+
+def test_a_noisy_random_walk_does_not_come_back_worse_and_a_warning_tells_that_it_is_rough():
+    clean, noise = np.cumsum(white(3000)), white(3000, seed=1)
+    denoiser = Denoiser(random_state=0)
+    with pytest.warns(NoiseLevelWarning, match="rough"):
+        found = denoiser.denoise_signal(clean + 0.3 * noise)
+    assert mse(found, clean) <= 1.02**2 * mse(0.3 * noise, 0)
+
+
 # The estimate
 
 

@@ -95,6 +95,20 @@ def test_columns_that_say_nothing_about_each_other_are_left_alone():
     np.testing.assert_array_equal(denoiser.transform(X), X)
 
 
+@pytest.mark.parametrize("d", [4, 6])
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_share_little_do_not_come_back_worse(d, seed):
+    """What is not shared is most of their variance, and mostly signal."""
+    rng = np.random.default_rng(seed)
+    clean = rng.standard_normal((500, d)) @ (np.eye(d) + 0.1 * rng.standard_normal((d, d)))
+    noisy = clean + 0.4 * rng.standard_normal((500, d))
+    with pytest.warns(NoiseLevelWarning, match="doubtful"):
+        answers = Denoiser(effort="quick", random_state=0).fit_transform(noisy)
+    before, after = (np.sqrt(np.mean(np.square(rows - clean), axis=0)) for rows in (noisy, answers))
+    assert np.all(after <= 1.02 * before)
+    assert after.mean() < 0.98 * before.mean()
+
+
 @pytest.mark.parametrize("make", [table, series])
 def test_no_column_comes_back_worse_and_units_do_not_matter(make):
     clean, sigma, noisy = make()

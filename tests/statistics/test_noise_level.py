@@ -207,3 +207,9 @@ def test_a_filter_is_useful_as_long_as_it_takes_less_than_twice_the_noise_to_be_
         gain = 1 - taken / variance
         change = (1 - gain) ** 2 * (variance - noise) + gain**2 * noise - noise
         assert change == pytest.approx(taken / variance * (taken - 2 * noise))
+
+
+@pytest.mark.parametrize(("shape", "few"), [((50, 6), "6 columns"), ((6, 50), "6 rows")])
+def test_what_is_too_few_is_named(shape, few):
+    rows = np.random.default_rng(0).standard_normal(shape)
+    assert from_spectrum(rows).doubt == f"{few} are too few to tell noise from signal"

@@ -41,8 +41,8 @@ def command(
     """Fill in the missing values of INPUT; all other cells stay as they are.
 
     Without a MODEL, an Imputer learns from the rows of INPUT, which may have gaps anywhere, also in text columns with
-    few levels. A single column is filled along its rows. With a MODEL written by `fit`, that model fills the gaps in
-    columns of numbers.
+    few levels. A single column is filled along its rows, and so is a series if that has a smaller error. With a MODEL
+    written by `fit`, that model fills the gaps in columns of numbers.
     """
     from preimage.cli.apply import opened_for, write_answers
     from preimage.io import read
@@ -74,7 +74,10 @@ class _Filling:
 
 
 def _from_other_columns(data: Data, seed: int) -> _Filling:
-    """Filling by an Imputer that learns from the rows; a column without any entry stays empty."""
+    """Filling by an Imputer that learns from the rows, or along the rows in columns where that has a smaller error.
+
+    A column without any entry stays empty.
+    """
     import numpy as np
 
     from preimage import Imputer
@@ -86,6 +89,9 @@ def _from_other_columns(data: Data, seed: int) -> _Filling:
     n_known = int(known.sum())
     levels = list(range(n_known - len(categories), n_known))
     imputer = Imputer(categorical=levels or None, random_state=seed).fit(rows[:, known])
+    errors, gaps, names = np.zeros(len(known)), _n_gaps(data, known), np.array(_names(data))
+    errors[known] = imputer.errors_
+    data, series = _with_series(data, errors[: data.shape[1] - len(categories)])
 
     def answer(block: np.ndarray) -> np.ndarray:
         found = block.copy()
@@ -94,12 +100,28 @@ def _from_other_columns(data: Data, seed: int) -> _Filling:
 
     facts = {
         "method": "Imputer",
-        "gaps": _n_gaps(data, known),
+        "gaps": gaps,
         "categories": categories,
         "weights": imputer.weights_,
-        "errors": dict(zip(np.array(_names(data))[known].tolist(), imputer.errors_.tolist(), strict=True)),
+        "errors": dict(zip(names[known].tolist(), errors[known].tolist(), strict=True)) | series,
+        "along_rows": list(series),
     }
-    return _Filling(data, answer, known, facts)
+    words = f", {counted(len(series), 'column')} on lines between neighbouring rows" if series else ""
+    return _Filling(data, answer, known, facts, words)
+
+
+def _with_series(data: Data, errors: np.ndarray) -> tuple[Data, dict[str, float]]:
+    """The data with columns filled along the rows where lines err less than this, and the errors of those by name."""
+    from preimage.imputation.along_rows import filled_column, line_error
+
+    if data.is_large:
+        return data, {}
+    rows, series = data.whole(gaps=True).copy(), {}
+    for place in errors.nonzero()[0].tolist():
+        found, error = filled_column(rows[:, place]), line_error(rows[:, place])
+        if found.is_series and error < errors[place]:
+            rows[:, place], series[_names(data)[place]] = found.values, error
+    return (replace(data, source=rows, scale=1.0) if series else data), series
 
 
 def _is_single(data: Data) -> bool:

@@ -214,7 +214,14 @@ def _estimated(signal: np.ndarray) -> SignalNoise:
     if len(signal) < SHORTEST:
         warn(f"a signal of {len(signal)} samples is too short to estimate its noise: give noise=σ.", NoiseLevelWarning)
         return SignalNoise.given(0.0, signal.shape[1])
-    return SignalNoise.estimated(signal)
+    noise = SignalNoise.estimated(signal)
+    if rough := sum(track.is_rough for track in noise.tracks):
+        warn(
+            f"{rough} of {len(noise.tracks)} channels are rough by themselves, as a random walk is: less is removed "
+            "there; noise= tells the level.",
+            NoiseLevelWarning,
+        )
+    return noise
 
 
 def _given(signal: np.ndarray, law: NoiseLaw) -> SignalNoise:

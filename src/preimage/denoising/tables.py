@@ -205,14 +205,20 @@ def _without_noise(X: np.ndarray, sigma: np.ndarray) -> np.ndarray:
 
 
 def _floor(Z: np.ndarray) -> float:
-    """The noise of standardised columns."""
+    """The noise of standardised columns.
+
+    Where it is doubtful, what columns do not share is taken for noise only as far as they share the rest: all of it
+    where they share nearly everything, none where they share nothing.
+    """
     if not signal_directions(Z):
         warn(
             "the columns are not correlated, so noise cannot be told from signal and nothing is removed: give noise=σ.",
             NoiseLevelWarning,
         )
         return 0.0
-    return noise_level(Z).careful
+    found = noise_level(Z)
+    shared = 1.0 if found.trusted else max(0.0, 1 - found.sigma**2)
+    return found.careful * float(np.sqrt(shared))
 
 
 def _whitest(steps: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Gaps of a single column, filled from neighbouring rows if these are a series, else by the mean."""
+"""Gaps of a column, filled from its own entries: from neighbouring rows if these are a series, else by the mean."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["FilledColumn", "filled_column"]
+__all__ = ["FilledColumn", "filled_column", "line_error"]
+
+MOVED = 8  # times that the gaps of a column are moved along it, to see what lines make of gaps like these
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +40,25 @@ def filled_column(column: np.ndarray) -> FilledColumn:
     from_mean = _root_mean_square((known - known.mean()) * len(known) / max(len(known) - 1, 1))
     from_line = _root_mean_square(known[1:-1] - _between(places, known)) if len(known) > 2 else np.inf
     is_series = from_line < from_mean
-    found = np.interp(np.arange(len(column)), places, known) if is_series else np.full(len(column), known.mean())
+    found = _on_lines(column) if is_series else np.full(len(column), known.mean())
     found[places] = known
     return FilledColumn(found, bool(is_series), min(from_line, from_mean))
+
+
+def _on_lines(column: np.ndarray) -> np.ndarray:
+    """A column whose gaps lie on lines between the entries before and after them; at an end, on the nearest entry."""
+    places = np.flatnonzero(~np.isnan(column))
+    return np.interp(np.arange(len(column)), places, column[places])
+
+
+def line_error(column: np.ndarray) -> float:
+    """The root mean squared error of the lines at entries hidden as the gaps are, moved along the column."""
+    lost, errors = np.isnan(column), []
+    for shift in np.linspace(0, len(column), MOVED + 2)[1:-1].astype(int):
+        hidden = np.roll(lost, shift) & ~lost
+        if hidden.any() and not (hidden | lost).all():
+            errors.append((_on_lines(np.where(hidden, np.nan, column)) - column)[hidden])
+    return _root_mean_square(np.concatenate(errors)) if errors else np.inf
 
 
 def _between(places: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -146,10 +146,10 @@ class _Text(records.Records):
 
 
 def _with_gaps(lines: Iterable[records.Line]) -> Iterator[records.Line]:
-    """The lines of a table; an empty line between others is a row of gaps."""
+    """The lines of a table; an empty line between others is a row of gaps, and so is an empty cell in quotes."""
     width, empty = 0, list[int]()
     for number, cells in lines:
-        if len(cells) <= 1 and not "".join(cells).strip():
+        if len(cells) <= 1 and not "".join(cells).strip() and not (cells == [""] and width == 1):
             empty.append(number)
             continue
         yield from ((line, [""] * width) for line in empty if width)

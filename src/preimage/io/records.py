@@ -106,6 +106,8 @@ class Records:
 
     def _advice(self, cell: str, place: int) -> str:
         """What to do about a cell that is not a number."""
+        if self.names and cell == self.names[place]:
+            return "this line repeats the names of the columns: delete it"
         other = "." if self.decimal == "," else ","
         parted = THOUSANDS.fullmatch(cell.replace(other, " "))
         return (

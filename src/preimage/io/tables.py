@@ -93,20 +93,30 @@ def _chosen(source: Source, reading: Reading, categories: Collection[int] = ()) 
         return _as_fitted(source, reading.expected)
     keep = {_place(source, name) for name in reading.keep}
     if reading.columns is not None:
-        return tuple(_place(source, name) for name in reading.columns)
+        return _as_named(source, reading.columns, keep)
     reasons = dict.fromkeys(keep, "as you asked")
     for place, kind in enumerate(source.kinds):
         if place not in keep:
             reason = kind if "number" not in kind else _identifier(source, place)
             reasons |= {place: reason} if reason else {}
     numbers = tuple(place for place in range(len(source.kinds)) if place not in reasons)
-    if reading.signal and len(times := _times(source, numbers)) < len(numbers):
-        reasons |= times
-        numbers = tuple(place for place in numbers if place not in times)
+    for find in (_empty, _times) if reading.signal else (_empty,):
+        if len(found := find(source, numbers)) < len(numbers):
+            reasons |= found
+            numbers = tuple(place for place in numbers if place not in found)
     if not numbers:
         raise DataFileError(f"{source.name} has no column of numbers.")
     _tell(source, {place: reason for place, reason in reasons.items() if place not in {*keep, *categories}})
     return numbers
+
+
+def _as_named(source: Source, names: Sequence[str], keep: Collection[int]) -> tuple[int, ...]:
+    """The columns that are asked for; none may be asked for twice, nor to be carried along."""
+    places = tuple(_place(source, name) for name in names)
+    for number, place in enumerate(places):
+        if place in keep or place in places[:number]:
+            raise DataFileError(f"{source.name}: {_named(source, place)} is named twice.")
+    return places
 
 
 def _as_fitted(source: Source, expected: tuple[str, ...]) -> tuple[int, ...]:
@@ -167,6 +177,15 @@ def _identifier(source: Source, place: int) -> str:
     if place == 0 and is_axis and _is_even(values):
         return "evenly spaced"
     return ""
+
+
+def _empty(source: Source, numbers: Sequence[int]) -> dict[int, str]:
+    """The columns with a name and no entry, with the reason; those that begin with gaps are read to their ends."""
+    gaps = [place for place in numbers if source.names and np.isnan(np.array(source.head[place], dtype=float)).all()]
+    is_empty = np.ones(len(gaps), dtype=bool)
+    for block, _ in source.blocks(gaps, ()) if gaps else ():
+        is_empty &= np.isnan(block).all(axis=0)
+    return {place: "empty" for place, none in zip(gaps, is_empty, strict=True) if none}
 
 
 def _times(source: Source, numbers: Sequence[int]) -> dict[int, str]:

@@ -2,7 +2,8 @@
 
 The signal is cut into frames, and an orthonormal cosine transform turns white noise into independent coefficients of
 variance σ². The low frequencies of a frame show how flat it is; the others, in bands, show the noise of flat frames.
-Signal can only raise a band, and some more than others, so the noise is the level that the lowest bands agree on.
+Signal can only raise a band, and some more than others, so the noise is the level that the lowest bands agree on. If
+all bands fall like those of noise on a random walk, whose steps fill the highest bands too, it is the noise on the walk.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.fft import dct
+from scipy.optimize import nnls
 
 from preimage.statistics.noise_level.level import FLOOR
 
@@ -22,6 +24,9 @@ BLOCK = 4096  # frames transformed at once
 SEGMENT, FEWEST_FRAMES, SEGMENTS = 128, 16, 8  # frames per segment: the most and the fewest; and the wanted segments
 BIAS = 0.05  # allowed relative bias, in addition to chance
 CHANGES, CLEARLY = 1.5, 4.0  # the noise changes if variances differ by this factor, and this much more than by chance
+ROUNDS = 5  # of weighting bands by their expected mean squares
+SURELY = 3.0  # standard errors by which the steps of a random walk show
+WALK = (0.25 / np.sin(np.pi * np.arange(SLOW, FRAME) / (2 * FRAME)) ** 2).reshape(-1, WIDTH).mean(axis=1)  # its bands
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +37,18 @@ class LevelTrack:
     ----------
     samples, sigmas : arrays
         Places along the signal, and the levels there.
+    is_rough : bool
+        Whether the signal has steps of its own at the highest frequencies, as a random walk has.
     """
 
     samples: np.ndarray
     sigmas: np.ndarray
+    is_rough: bool = False
 
     @classmethod
-    def constant(cls, sigma: float) -> LevelTrack:
+    def constant(cls, sigma: float, is_rough: bool = False) -> LevelTrack:
         """The same level everywhere."""
-        return cls(np.zeros(1), np.array([sigma]))
+        return cls(np.zeros(1), np.array([sigma]), is_rough)
 
     @property
     def is_constant(self) -> bool:
@@ -113,7 +121,9 @@ def noise_along_time(signal: np.ndarray) -> LevelTrack:
     white = [number for number, flat in enumerate(found) if flat.is_white]
     levels = np.array([found[number].mean for number in white])
     if 2 * len(white) <= len(found) or not _change(levels, np.array([found[number].chance for number in white])):
-        return LevelTrack.constant(float(np.sqrt(_Flat.of(slow, bands).lowest)))
+        flat = _Flat.of(slow, bands)
+        walk = flat.on_a_walk
+        return LevelTrack.constant(float(np.sqrt(flat.lowest if walk is None else walk)), walk is not None)
     return LevelTrack(FRAME * (starts[white] + length / 2), np.sqrt(levels))
 
 
@@ -143,6 +153,23 @@ class _Flat:
     def lowest(self) -> float:
         """The mean of the bands that agree with the lowest."""
         return float(self.squares[self._agree(self.squares)].mean())
+
+    @property
+    def on_a_walk(self) -> float | None:
+        """The variance of noise on a random walk that explains all bands, one standard error less; None if none does.
+
+        The cosine transform of a walk with steps of variance s² has independent coefficients of s² / 4 sin²(πk/2n).
+        """
+        if self.is_white or not self.squares.all():
+            return None
+        shapes, expected = np.column_stack([np.ones_like(WALK), WALK]), self.squares
+        for _ in range(ROUNDS):
+            noise, steps = nnls(shapes / expected[:, None], self.squares / expected)[0]
+            expected = noise + steps * WALK
+        known = np.linalg.inv(shapes.T @ (shapes / np.square(expected)[:, None]))
+        errors = np.hypot(self.chance, BIAS) * np.sqrt(np.diag(known))
+        is_explained = np.all(np.abs(self.squares / expected - 1) <= 4 * self.chance + BIAS)
+        return max(float(noise - errors[0]), 0.0) if is_explained and steps > SURELY * errors[1] else None
 
     def _agree(self, squares: np.ndarray) -> np.ndarray:
         return squares <= squares.min() * (1 + 4 * self.chance + BIAS)

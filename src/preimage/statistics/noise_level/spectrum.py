@@ -70,7 +70,7 @@ def signal_directions(X: RowsLike) -> int:
 
 def _doubt(n_signal: int, n: int, d: int, lower: float, sigma: float) -> str:
     if d < 8 or n < 8:
-        return f"{n + 1} rows of {d} numbers are too few to tell noise from signal"
+        return f"{f'{d} columns' if d < 8 else f'{n + 1} rows'} are too few to tell noise from signal"
     if n_signal == 0:
         return "no signal stands out, so all variance counts as noise"
     if n_signal > (1 - FLOOR if d >= FEW_COLUMNS else 1 / 3) * min(n, d):

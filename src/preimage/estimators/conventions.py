@@ -229,7 +229,12 @@ def finite_answer(estimator: Any, name: str, found: Any) -> Any:
         return found
     if np.isfinite(found).all():
         return found
-    raise ValueError(
+    raise overflow(estimator, name)
+
+
+def overflow(estimator: Any, name: str) -> ValueError:
+    """Why a method has no answer."""
+    return ValueError(
         f"{type(estimator).__name__}.{name} overflows for these rows: bring their columns to the scale of the rows of "
         "the fit."
     )

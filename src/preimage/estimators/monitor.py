@@ -24,6 +24,7 @@ from preimage.monitoring.ewma_cusum import as_memory
 from preimage.monitoring.limits import as_limits
 from preimage.monitoring.process_model import Fit, ProcessModel
 from preimage.scaling import Scaling
+from preimage.tensors import namespace
 
 EXACT, LANDMARKS = 5000, 1000  # rows up to which a chosen model is exact, and landmarks beyond
 FEWEST = 4  # rows
@@ -123,7 +124,9 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
 
     def predict(self, X) -> np.ndarray:
         """−1 in an alarm, else +1."""
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        decisions = self.decision_function(X)
+        xp = namespace(decisions)
+        return xp.where(decisions >= 0, xp.asarray(1), xp.asarray(-1))
 
     def p_values(self, X) -> np.ndarray:
         """The share of normal rows that lie at least as far outside.

@@ -63,17 +63,20 @@ class Standardised(Persistent, TransformerMixin, BaseEstimator):
             self.model_ = model.fit(self._standardised(rows))
         return self
 
+    @conventions.also_tensors
     def transform(self, X):
         """Codes of the rows of X."""
         return self.model_.transform(self._inside(X))
 
     @conventions.in_input_columns
+    @conventions.also_tensors
     def inverse_transform(self, X):
         """Rows for the codes X."""
         check_is_fitted(self)
         return self.scaling_.undo(self.model_.inverse_transform(X))
 
     @conventions.in_input_columns
+    @conventions.also_tensors
     def denoise(self, X, **options):
         """The rows of X without noise, see :meth:`KernelPCA.denoise`."""
         return self.scaling_.undo(self.model_.denoise(self._inside(X), **options))
@@ -86,6 +89,7 @@ class Standardised(Persistent, TransformerMixin, BaseEstimator):
         filled = self.scaling_.undo(self.model_.impute(self._standardised(X), **options))
         return np.where(np.isnan(X), filled, X)
 
+    @conventions.also_tensors
     def score_samples(self, X):
         """Minus the squared distance to the subspace, see :meth:`KernelPCA.score_samples`."""
         return self.model_.score_samples(self._inside(X))

@@ -118,7 +118,7 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
 def read_rows(estimator: Any, X: RowsLike, **options: Any):
     """Rows of floats by scikit-learn's ``validate_data``; errors say what to do about missing values and other axes."""
     X = as_numpy(X) if is_tensor(X) else X
-    _check_axes(estimator, X)
+    check_axes(estimator, X)
     try:
         found = validate_data(estimator, X, dtype=FLOATS, **options)
         _check_squares(estimator, found)
@@ -130,7 +130,7 @@ def read_rows(estimator: Any, X: RowsLike, **options: Any):
         raise ValueError(f"Input X contains NaN. {_what_fills_gaps(estimator, fitting)}") from None
 
 
-def _check_axes(estimator: Any, X: RowsLike) -> None:
+def check_axes(estimator: Any, X: RowsLike) -> None:
     """Refuse arrays that are no table; scikit-learn's own error would print all their values."""
     axes = getattr(X, "ndim", 2)
     if axes == 1:

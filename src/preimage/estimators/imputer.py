@@ -184,6 +184,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         """Rows in double precision with NaN for what is missing, and as they were given."""
         if not reset:
             check_is_fitted(self)
+        conventions.check_axes(self, X)
         if reset:
             self.text_ = self._text_of(X)
         if self.text_.are_any:

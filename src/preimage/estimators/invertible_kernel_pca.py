@@ -135,12 +135,14 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         """Codes of the rows: the components of their features."""
         return self._by_rows(self._rows(X), lambda X: self.map_.codes(X))
 
+    @conventions.in_input_columns
     @conventions.also_tensors
     @conventions.finite_answers
     def denoise(self, X: RowsLike):
         """The rows filtered: the three steps undone with the bypass of the rows themselves."""
         return self._by_rows(self._rows(X), lambda X: self.map_.filter(X))
 
+    @conventions.in_input_columns
     @conventions.also_tensors
     @conventions.finite_answers
     def inverse_transform(self, X: RowsLike):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import OutlierMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from preimage import kernels
 from preimage.estimators import conventions
@@ -98,7 +98,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
     def fit(self, X, y=None):
         """Fit to rows of normal operation, in time order."""
         with conventions.unchanged_on_failure(self):
-            X = validate_data(self, X, dtype=np.float64, ensure_min_samples=FEWEST)
+            X = conventions.read_rows(self, X, ensure_min_samples=FEWEST).astype(float, copy=False)
             self._check(X)
             if as_limits(self.limits).fits:
                 self._fit(X)
@@ -263,7 +263,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
 
     def _checked(self, X) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return conventions.read_rows(self, X, reset=False).astype(float, copy=False)
 
     def _values(self, X) -> np.ndarray:
         X = self._checked(X)

@@ -73,20 +73,20 @@ class Standardised(Persistent, TransformerMixin, BaseEstimator):
     def inverse_transform(self, X):
         """Rows for the codes X."""
         check_is_fitted(self)
-        return self.scaling_.undo(self.model_.inverse_transform(X))
+        return self._outside(self.model_.inverse_transform(X))
 
     @conventions.in_input_columns
     @conventions.also_tensors
     def denoise(self, X, **options):
         """The rows of X without noise, see :meth:`KernelPCA.denoise`."""
-        return self.scaling_.undo(self.model_.denoise(self._inside(X), **options))
+        return self._outside(self.model_.denoise(self._inside(X), **options))
 
     @conventions.in_input_columns
     def impute(self, X, **options):
         """The rows of X with their gaps filled, see :meth:`KernelPCA.impute`; observed entries stay as they are."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=conventions.FLOATS, ensure_all_finite="allow-nan", reset=False)
-        filled = self.scaling_.undo(self.model_.impute(self._standardised(X), **options))
+        filled = self._outside(self.model_.impute(self._standardised(X), **options))
         return np.where(np.isnan(X), filled, X)
 
     @conventions.also_tensors
@@ -134,6 +134,10 @@ class Standardised(Persistent, TransformerMixin, BaseEstimator):
         if isinstance(rows, Chunks):
             return Chunks(lambda: (self.scaling_.apply(block) for block in rows))
         return self.scaling_.apply(rows).astype(rows.dtype, copy=False)
+
+    def _outside(self, rows: Any) -> Any:
+        """Answers in the units of the columns, of the same precision."""
+        return self.scaling_.undo(rows).astype(rows.dtype, copy=False)
 
     def _inside(self, X: Any) -> Any:
         """New rows, standardised."""

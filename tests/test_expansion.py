@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import KERNELS, rows, sparse_rows, taylor_slope
-from preimage import KernelPCA, decomposition
+from preimage import KernelPCA, decomposition, find_preimage, reduced_set
 from preimage.expansion import Expansion
 from preimage.kernels import Gaussian, Linear, Matern, Polynomial, Precomputed, knows
 
@@ -255,3 +255,13 @@ def test_vectors_and_models_are_shown_in_one_short_line():
         repr(model.components_) == "Expansion(kernel=Gaussian(length_scale=2.0), points=<300 x 4>, weights=<3 x 300>)"
     )
     assert repr(model.project(X[:2])) == "Projection(model=Exact(...), codes=<2 x 3>)"
+
+
+def test_lists_are_read_and_other_things_are_refused_in_a_sentence():
+    vectors = Expansion(Gaussian(1.0), [[0, 1], [2, 1]], [[0.5, 0.5]])
+    np.testing.assert_allclose(find_preimage(vectors).points, [[1.0, 1.0]], atol=1e-3)
+    with pytest.raises(TypeError, match=r"needs a kernel object such as Gaussian\(1\.0\), not 'gaussian'"):
+        Expansion("gaussian", [[0, 1], [2, 1]], [[0.5, 0.5]])
+    for refused in (find_preimage, lambda X: reduced_set(X, 1)):
+        with pytest.raises(TypeError, match=r"vectors of feature space are needed, .* and not ndarray"):
+            refused(np.ones((3, 2)))

@@ -62,6 +62,15 @@ class FeatureVectors(Protocol):
         """‖Ψⱼ − φ(xᵢ)‖², shape (m, rows)."""
 
 
+def check_vectors(vectors: Any) -> None:
+    """Refuse what are no vectors of feature space."""
+    if not hasattr(vectors, "provides"):
+        raise TypeError(
+            "vectors of feature space are needed, such as Expansion(kernel, points, weights), and not "
+            f"{type(vectors).__name__}."
+        )
+
+
 class Batch(Remembering):
     """The base of all batches: distances, and cached values that parts of a batch share."""
 
@@ -243,6 +252,11 @@ class Expansion(Weighted):
     weights: Array
 
     def __post_init__(self) -> None:
+        for name in ("points", "weights"):
+            if isinstance(getattr(self, name), list | tuple):
+                object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=float))
+        if isinstance(self.kernel, str):
+            raise TypeError(f"an expansion needs a kernel object such as Gaussian(1.0), not {self.kernel!r}.")
         if np.ndim(self.weights) != 2 or np.shape(self.weights)[1] != self.points.shape[0]:
             raise ValueError(
                 f"an expansion over {self.points.shape[0]} points needs weights of shape "

@@ -223,3 +223,18 @@ def test_equal_codes_of_different_rows_are_kept():
     t = np.repeat(np.linspace(0, 3, 20), 2)[:, None]
     X = np.hstack([t, t**2]) + 0.1 * np.random.default_rng(0).standard_normal((40, 2))
     assert len(Decoder(random_state=0).fit(t, X).codes_) == 40
+
+
+def test_the_argument_of_inverse_transform_is_scikit_learns():
+    X = s_curve(60, noise=0, random_state=0).X
+    flat = Invertible(PCA(2)).fit(X)
+    Z = flat.transform(X)
+    np.testing.assert_array_equal(flat.inverse_transform(X=Z), flat.inverse_transform(Z))
+    np.testing.assert_array_equal(flat.decoder_.inverse_transform(X=Z), flat.decoder_.predict(Z))
+
+
+def test_an_embedding_of_rows_with_gaps_gets_a_sentence():
+    X = s_curve(60, noise=0, random_state=0).X
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"contains NaN\. Invertible is fitted on complete rows"):
+        Invertible(PCA(2)).fit(X)

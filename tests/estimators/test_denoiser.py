@@ -314,6 +314,23 @@ def test_speckle_is_recognised_and_removed_as_if_it_had_been_named(c):
     assert mse(named, clean) < 0.95 * mse(level, clean)
 
 
+@pytest.mark.parametrize("size", [4, 6])
+def test_fields_in_black_and_white_whose_noise_is_cut_off_have_no_impulses(size):
+    stripes = np.arange(48) // size
+    fields = ((stripes[:, None] + stripes) % 2).astype(float)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        for sigma in (0.1, 0.15, 0.2):
+            assert impulses_in(GaussianNoise(sigma, clip=(0, 1))(fields, rng)[..., None]) is None
+
+
+def test_impulses_among_fields_in_dark_and_bright_are_found():
+    rng, stripes = np.random.default_rng(0), np.arange(48) // 6
+    fields = 0.1 + 0.8 * ((stripes[:, None] + stripes) % 2)
+    found = impulses_in(np.where(rng.random(fields.shape) < 0.1, rng.integers(0, 2, fields.shape), fields)[..., None])
+    assert found is not None and found.law.p == pytest.approx(0.1, abs=0.03)
+
+
 @pytest.mark.parametrize("sigma", [0.05, 0.2])
 def test_noise_that_is_cut_off_is_not_taken_for_salt_and_pepper(sigma):
     photo = load_sample_image("flower.jpg")[0:160, 0:160].mean(axis=2) / 255

@@ -173,3 +173,19 @@ def test_tables_of_objects_lists_and_files_of_models_hold_text(tmp_path):
     assert np.all(low[:, 1] <= high[:, 1])
     with pytest.raises(ValueError, match="infinity"):
         Imputer().fit(whole.assign(size=np.inf))
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e-200])
+def test_a_table_of_constants_is_filled_by_them(value):
+    X = np.full((20, 3), value)
+    np.testing.assert_array_equal(Imputer(random_state=0).fit(X).transform(X), X)
+    gaps = X.copy()
+    gaps[3, 1] = np.nan
+    np.testing.assert_allclose(Imputer(random_state=0).fit_transform(gaps), X, rtol=1e-12)
+
+
+def test_arrays_that_are_no_table_are_refused_without_printing_them():
+    with pytest.raises(ValueError, match=r"got 1D array of 50 values\. Reshape your data"):
+        Imputer().fit(np.arange(50.0))
+    with pytest.raises(ValueError, match=r"Found array with dim 3, while Imputer takes a table"):
+        Imputer().fit(np.ones((5, 4, 3)))

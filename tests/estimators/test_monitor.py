@@ -539,3 +539,15 @@ def test_rotated_sensors_have_the_same_spe_without_scaling():
 def test_public_names_are_in_the_room():
     for name in monitoring.__all__:
         assert getattr(monitoring, name).__doc__
+
+
+def test_rows_with_gaps_and_arrays_that_are_no_table_get_a_sentence():
+    X = rows(40, 4)
+    monitor, gaps = Monitor("linear", alpha=0.05, random_state=0).fit(X), X.copy()
+    gaps[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"contains NaN\. Monitor is fitted on complete rows: .* by preimage\.Imputer"):
+        Monitor("linear").fit(gaps)
+    with pytest.raises(ValueError, match=r"contains NaN\. Monitor takes complete rows"):
+        monitor.predict(gaps)
+    with pytest.raises(ValueError, match=r"got 1D array of 40 values"):
+        monitor.predict(X[:, 0])

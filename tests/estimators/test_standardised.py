@@ -72,3 +72,12 @@ def test_the_command_line_standardises_tables_and_not_arrays(tmp_path):
     np.testing.assert_allclose(codes["c.npy"], KernelPCA(6, random_state=0).fit(X).transform(X), atol=1e-12)
     good("fit", tmp_path / "a.csv", "-o", tmp_path / "n.npz", "--components", 6, "--scale", "none")
     np.testing.assert_allclose(load(tmp_path / "n.npz").transform(framed("a.csv", X)), codes["c.npy"], atol=1e-12)
+
+
+def test_single_precision_stays_single(models):
+    X = load_wine().data.astype(np.float32)
+    model, gaps = Standardised(KernelPCA(3, random_state=0)).fit(X), X[:5].copy()
+    gaps[0, 0] = np.nan
+    codes = model.transform(X[:5])
+    answers = codes, model.denoise(X[:5]), model.inverse_transform(codes), model.impute(gaps)
+    assert [answer.dtype for answer in answers] == [np.float32] * 4

@@ -168,6 +168,9 @@ def test_what_cannot_be_expressed_is_refused_with_what_can():
     model = KernelPCA(3, kernel=Gaussian(2.0), preimage=Distance()).fit(ROWS)
     with pytest.raises(NotExpressible, match=r"Distance\(\) cannot be exported; Learned\(\), Conformal\(\)"):
         export.to_program(model, "denoise")
+    model = KernelPCA(3, kernel=Gaussian(2.0), preimage="convex").fit(ROWS)
+    with pytest.raises(NotExpressible, match=r"ConvexCombination\(\) cannot be exported"):
+        export.to_program(model, "denoise")
     with pytest.raises(NotExpressible, match=r"KernelPCA.impute cannot be exported; transform, score_samples"):
         export.to_program(model, "impute")
     with pytest.raises(NotExpressible, match="PCA cannot be exported; KernelPCA, Standardised, KernelKMeans"):
@@ -221,6 +224,19 @@ def test_formulas_are_recorded_and_loops_stop_when_all_rows_have():
     np.testing.assert_allclose(export.evaluate(program, starts), expected)
     np.testing.assert_allclose(run_onnx(program, starts)[0], expected[:1])
     assert "loop" in str(program)
+
+
+def test_programs_read_rows_as_estimators_do():
+    model = KernelPCA(3, kernel=Gaussian(2.0)).fit(ROWS)
+    program, whole = export.to_program(model), np.arange(12).reshape(2, 6)
+    for rows in (whole, whole.tolist(), whole.astype(np.float16)):
+        np.testing.assert_allclose(export.evaluate(program, rows), model.transform(whole), atol=1e-12)
+    with pytest.raises(ValueError, match="rows of 6 columns are needed"):
+        export.evaluate(program, whole[:, :2])
+    with pytest.raises(TypeError, match="float32 or float64, not float16"):
+        export.to_program(model, dtype="float16")
+    with pytest.raises(TypeError, match="float32 or float64, not int64"):
+        export.to_program(model, dtype=np.int64)
 
 
 def test_the_arc_tangent_of_doubles_is_exact_in_every_quadrant():

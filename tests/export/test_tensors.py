@@ -1,10 +1,12 @@
 """Tensors in, tensors out: torch and array-api-strict against numpy, and gradients against finite differences."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn import config_context
 
-from preimage import Decoder, InvertibleKernelPCA, KernelKMeans, KernelPCA, export
+from preimage import Decoder, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor, Standardised, export
 from preimage.features import Nystrom, RandomFourier
 from preimage.kernels import Gaussian, Matern, Polynomial, RationalQuadratic
 from preimage.preimages import Conformal, FixedPoint, Learned, OneStep, Wiener
@@ -58,6 +60,38 @@ def test_other_estimators_follow_their_rows(tensor):
     close(inverted.denoise(X), inverted.denoise(NEW), X, 1e-9)
     decoder = Decoder("learned").fit(tensor(ROWS[:, :2]), tensor(ROWS))
     close(decoder.predict(tensor(NEW[:, :2])), decoder.predict(NEW[:, :2]), X, 1e-9)
+
+
+def test_standardised_models_and_monitors_follow_their_rows(tensor):
+    X = tensor(NEW)
+    model = Standardised(KernelPCA(3, random_state=0)).fit(ROWS)
+    codes = model.transform(NEW)
+    for method, rows in (("transform", X), ("score_samples", X), ("denoise", X), ("inverse_transform", tensor(codes))):
+        close(getattr(model, method)(rows), getattr(model, method)(as_numpy(rows)), X, 1e-9)
+    close(model.model_.transform(X), model.model_.transform(NEW), X, 1e-9)
+    monitor = Monitor(KernelPCA(3, random_state=0), alpha=0.05).fit(ROWS)
+    labels = monitor.predict(X)
+    assert type(labels) is type(X)
+    np.testing.assert_array_equal(as_numpy(labels), monitor.predict(NEW))
+
+
+@pytest.mark.parametrize("approximation", MODELS, ids=["exact", "landmarks", "Fourier"])
+def test_codes_of_training_tensors_are_tensors(approximation, tensor):
+    model = KernelPCA(3, kernel=Gaussian(2.0), approximation=approximation, random_state=0)
+    X = tensor(ROWS)
+    close(model.fit_transform(X), model.transform(ROWS), X, 1e-9)
+
+
+def test_tensors_that_are_not_finite_are_refused(tensor):
+    model = KernelPCA(3, kernel=Polynomial(degree=3)).fit(ROWS)
+    for value in (np.nan, np.inf):
+        rows = NEW.copy()
+        rows[1, 2] = value
+        for method in ("transform", "score_samples", "denoise"):
+            with pytest.raises(ValueError, match="X contains NaN or infinity"):
+                getattr(model, method)(tensor(rows))
+    with pytest.raises(ValueError, match=r"KernelPCA.transform overflows for these rows"):
+        model.transform(tensor(NEW * 1e150))
 
 
 def test_what_tensors_cannot_have_is_refused(tensor):
@@ -135,3 +169,17 @@ def test_a_module_moves_to_single_precision():
     module = export.to_torch(model).float()
     assert module(torch.tensor(NEW, dtype=torch.float32)).dtype == torch.float32
     assert all(buffer.dtype == torch.float32 for buffer in module.buffers())
+
+
+def test_a_module_can_be_pickled():
+    torch = pytest.importorskip("torch")
+    module = export.to_torch(KernelPCA(3, kernel=Gaussian(2.0)).fit(ROWS), "denoise").float()
+    copied = pickle.loads(pickle.dumps(module))
+    X = torch.tensor(NEW, dtype=torch.float32)
+    assert type(copied) is type(module) and torch.equal(copied(X), module(X))
+
+
+def test_a_module_says_which_rows_it_takes():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"X has the shape \(20, 2\), and rows of 6 columns are needed"):
+        export.to_torch(KernelPCA(3).fit(ROWS))(torch.tensor(NEW[:, :2]))

@@ -3,6 +3,7 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -269,3 +270,10 @@ def test_the_rows_of_the_fit_belong_to_the_model():
 def test_n_jobs_of_zero_is_refused():
     with pytest.raises(ValueError, match="n_jobs must be"):
         InvertibleKernelPCA(2, n_jobs=0).fit(np.random.default_rng(0).standard_normal((20, 3)))
+
+
+def test_rows_come_back_in_frames_where_set_output_asks_for_them():
+    X = pd.DataFrame(s_curve(60, random_state=0).X, columns=list("abc"))
+    model = InvertibleKernelPCA(2, n_features=50, random_state=0).set_output(transform="pandas").fit(X)
+    for found in (model.denoise(X.iloc[5:]), model.inverse_transform(model.transform(X.iloc[5:]))):
+        assert list(found.columns) == ["a", "b", "c"] and list(found.index) == list(X.index[5:])

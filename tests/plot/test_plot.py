@@ -5,6 +5,7 @@ import pytest
 from matplotlib import colors
 from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
 
 from preimage import Decoder, InvertibleKernelPCA, KernelKMeans, KernelPCA, Monitor, plot, reduced_set
 from preimage.datasets import half_circle, load_digits, three_clusters
@@ -362,3 +363,10 @@ def test_a_walk_across_a_plane_goes_right_and_upwards(digits):
     with pytest.raises(TypeError, match="give codes="):
         plot.traverse(PCA(2).fit(digits))
     plot.traverse(PCA(2).fit(digits), (8, 8), axes(1, 2), codes=Z, n_steps=2)
+
+
+def test_a_walk_needs_a_fitted_model_and_the_shape_of_its_rows():
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        plot.traverse(KernelPCA(2))
+    with pytest.raises(ValueError, match=r"rows of 2 numbers do not have the shape \(3, 3\)"):
+        plot.traverse(KernelPCA(2).fit(half_circle(30, random_state=0).X), (3, 3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,7 @@ LEAST = 0.05  # least distance of a lost value from its neighbours, relative to 
 RARE = 0.01  # share of dark, or of bright, points above which they are tested
 ACROSS = 0.3  # least share of lost values among dark or bright points, relative to that in the whole image
 SAME = 2.0  # neighbours of lost values may be lost at most this many times as often as others
+BESIDE = 0.75  # share of lost values with a neighbour nearly like them, above which they are edges of clipped fields
 APART, LEAST_APART = 8.0, 0.1  # least gap of random impulses, relative to the usual gap and to the range
 ANYWHERE = 0.6  # like ACROSS, for random impulses, which are as frequent in dark as in bright parts
 OPPOSITE = 0.35  # least share of random impulses in the half of the range opposite to their neighbours; half expected
@@ -160,9 +162,18 @@ def lost(image: np.ndarray) -> np.ndarray | None:
         share < FEWEST
         or not min(across, default=0.0) >= ACROSS * share
         or _share(far[1:], far[:-1]) > SAME * share + 0.02
+        or _share(_beside(image, ends, reach), far) > BESIDE
     ):
         return None
     return far
+
+
+def _beside(image: np.ndarray, ends: np.ndarray, reach: float) -> np.ndarray:
+    """Where values at an end have a neighbour that is not, but within reach: what was cut off has, what is lost not."""
+    low, high, others = image.min(), image.max(), np.where(ends, np.nan, image)
+    darkest, brightest = (_around(others, partial(least.reduce, axis=-1)) for least in (np.fmin, np.fmax))
+    near: np.ndarray = np.where(image == low, darkest - low, high - brightest) <= reach
+    return near
 
 
 def _share(what: np.ndarray, where: np.ndarray) -> float:

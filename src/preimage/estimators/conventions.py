@@ -118,7 +118,7 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
 def read_rows(estimator: Any, X: RowsLike, **options: Any):
     """X as rows of floats, checked by scikit-learn's ``validate_data``; clearer errors for NaN and wrong shapes."""
     X = as_numpy(X) if is_tensor(X) else X
-    _check_axes(estimator, X)
+    check_axes(estimator, X)
     try:
         found = validate_data(estimator, X, dtype=FLOATS, **options)
         _check_squares(estimator, found)
@@ -130,7 +130,7 @@ def read_rows(estimator: Any, X: RowsLike, **options: Any):
         raise ValueError(f"Input X contains NaN. {_what_fills_gaps(estimator, fitting)}") from None
 
 
-def _check_axes(estimator: Any, X: RowsLike) -> None:
+def check_axes(estimator: Any, X: RowsLike) -> None:
     """Refuse arrays that are not 2D; scikit-learn's own error would print all their values."""
     axes = getattr(X, "ndim", 2)
     if axes == 1:
@@ -226,7 +226,12 @@ def finite_answer(estimator: Any, name: str, found: Any) -> Any:
         return found
     if np.isfinite(found).all():
         return found
-    raise ValueError(
+    raise overflow(estimator, name)
+
+
+def overflow(estimator: Any, name: str) -> ValueError:
+    """The error of a method whose result is not finite."""
+    return ValueError(
         f"{type(estimator).__name__}.{name} overflows for these rows: bring their columns to the scale of the "
         "training rows."
     )

@@ -87,9 +87,9 @@ class Decoder(Persistent, conventions.NestedParameters):
         Z = self._codes(Z)
         return self.map_.values(Z).astype(self._known.rows.dtype, copy=False)
 
-    def inverse_transform(self, Z):
+    def inverse_transform(self, X):
         """Same as ``predict``, under the name that transformers use."""
-        return self.predict(Z)
+        return self.predict(X)
 
     def uncertainty(self, Z):
         """The error to expect at each code, relative to the error on left-out rows.

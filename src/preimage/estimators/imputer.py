@@ -185,6 +185,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         """The rows in double precision with NaN for missing entries, and the rows as given."""
         if not reset:
             check_is_fitted(self)
+        conventions.check_axes(self, X)
         if reset:
             self.text_ = self._text_of(X)
         if self.text_.are_any:

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from preimage._typing import Array
 from preimage.estimators import conventions
@@ -69,7 +69,7 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
 
     def fit_transform(self, X, y=None):
         """Fit, and return the codes of the rows of X."""
-        rows = validate_data(self, X, accept_sparse="csr", dtype=conventions.FLOATS)
+        rows = conventions.read_rows(self, X, accept_sparse="csr")
         fitted = _is_fitted(self.embedding)
         model = self.embedding if fitted else clone(self.embedding, safe=False)
         labels = {} if y is None else {"y": y}
@@ -85,10 +85,10 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         check_is_fitted(self)
         return check_array(self.embedding_model_.transform(X), dtype=conventions.FLOATS)
 
-    def inverse_transform(self, Z):
-        """The rows decoded from the codes Z."""
+    def inverse_transform(self, X):
+        """The rows decoded from the codes X."""
         check_is_fitted(self)
-        return self.decoder_.predict(Z)
+        return self.decoder_.predict(X)
 
     def uncertainty(self, Z):
         """The error to expect at each code, see :meth:`Decoder.uncertainty`."""

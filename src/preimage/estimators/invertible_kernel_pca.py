@@ -135,12 +135,14 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         """Codes of the rows: the components of their features."""
         return self._by_rows(self._rows(X), self.map_.codes)
 
+    @conventions.in_input_columns
     @conventions.also_tensors
     @conventions.finite_answers
     def denoise(self, X: RowsLike):
         """The filtered rows: the three steps inverted, with the rows themselves as bypass."""
         return self._by_rows(self._rows(X), self.map_.filter)
 
+    @conventions.in_input_columns
     @conventions.also_tensors
     @conventions.finite_answers
     def inverse_transform(self, X: RowsLike):

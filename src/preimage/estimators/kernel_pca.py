@@ -157,7 +157,7 @@ class KernelPCA(
     def fit_transform(self, X: RowsLike, y=None):
         """Fit, and return the codes of the training rows; an exact model evaluates no kernel again."""
         model = self.fit(X).decomposition_
-        known = isinstance(model, Exact) and not conventions.is_dask(X)
+        known = isinstance(model, Exact) and not (conventions.is_dask(X) or is_tensor(X))
         return model.training_codes.copy() if known else self.transform(X)
 
     @available_if(_is_approximate)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import OutlierMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from preimage import kernels
 from preimage.estimators import conventions
@@ -24,6 +24,7 @@ from preimage.monitoring.ewma_cusum import as_memory
 from preimage.monitoring.limits import as_limits
 from preimage.monitoring.process_model import Fit, ProcessModel
 from preimage.scaling import Scaling
+from preimage.tensors import namespace
 
 EXACT, LANDMARKS = 5000, 1000  # the most rows for an exact model, and the landmarks for more rows
 FEWEST = 4  # rows
@@ -97,7 +98,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
     def fit(self, X, y=None):
         """Fit to rows of normal operation, in time order."""
         with conventions.unchanged_on_failure(self):
-            X = validate_data(self, X, dtype=np.float64, ensure_min_samples=FEWEST)
+            X = conventions.read_rows(self, X, ensure_min_samples=FEWEST).astype(float, copy=False)
             self._check(X)
             if as_limits(self.limits).fits:
                 self._fit(X)
@@ -123,7 +124,9 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
 
     def predict(self, X) -> np.ndarray:
         """−1 in an alarm, else +1."""
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        decisions = self.decision_function(X)
+        xp = namespace(decisions)
+        return xp.where(decisions >= 0, xp.asarray(1), xp.asarray(-1))
 
     def p_values(self, X) -> np.ndarray:
         """For every row, the share of normal rows that lie at least as far outside.
@@ -263,7 +266,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
 
     def _checked(self, X) -> np.ndarray:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return conventions.read_rows(self, X, reset=False).astype(float, copy=False)
 
     def _values(self, X) -> np.ndarray:
         X = self._checked(X)

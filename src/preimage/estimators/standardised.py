@@ -63,29 +63,33 @@ class Standardised(Persistent, TransformerMixin, BaseEstimator):
             self.model_ = model.fit(self._standardised(rows))
         return self
 
+    @conventions.also_tensors
     def transform(self, X):
         """Codes of the rows of X."""
         return self.model_.transform(self._inside(X))
 
     @conventions.in_input_columns
+    @conventions.also_tensors
     def inverse_transform(self, X):
         """The rows decoded from the codes X."""
         check_is_fitted(self)
-        return self.scaling_.undo(self.model_.inverse_transform(X))
+        return self._outside(self.model_.inverse_transform(X))
 
     @conventions.in_input_columns
+    @conventions.also_tensors
     def denoise(self, X, **options):
         """The denoised rows of X, see :meth:`KernelPCA.denoise`."""
-        return self.scaling_.undo(self.model_.denoise(self._inside(X), **options))
+        return self._outside(self.model_.denoise(self._inside(X), **options))
 
     @conventions.in_input_columns
     def impute(self, X, **options):
         """The rows of X with their gaps filled, see :meth:`KernelPCA.impute`; observed entries stay as they are."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=conventions.FLOATS, ensure_all_finite="allow-nan", reset=False)
-        filled = self.scaling_.undo(self.model_.impute(self._standardised(X), **options))
+        filled = self._outside(self.model_.impute(self._standardised(X), **options))
         return np.where(np.isnan(X), filled, X)
 
+    @conventions.also_tensors
     def score_samples(self, X):
         """Minus the squared distance to the subspace, see :meth:`KernelPCA.score_samples`."""
         return self.model_.score_samples(self._inside(X))
@@ -130,6 +134,10 @@ class Standardised(Persistent, TransformerMixin, BaseEstimator):
         if isinstance(rows, Chunks):
             return Chunks(lambda: (self.scaling_.apply(block) for block in rows))
         return self.scaling_.apply(rows).astype(rows.dtype, copy=False)
+
+    def _outside(self, rows: Any) -> Any:
+        """Answers in the units of the columns, of the same precision."""
+        return self.scaling_.undo(rows).astype(rows.dtype, copy=False)
 
     def _inside(self, X: Any) -> Any:
         """New rows, standardised."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from preimage.export.program import Block, Program, Symbol
-from preimage.tensors import namespace
+from preimage.tensors import is_tensor, namespace
 
 Constant = Callable[[Symbol], Any]
 
@@ -44,12 +44,26 @@ def evaluate(program: Program, X: Any, constant: Constant | None = None) -> Any:
     >>> bool(np.allclose(export.evaluate(export.to_program(kpca), X), kpca.transform(X)))
     True
     """
+    X = X if is_tensor(X) else _floats(X)
+    check_shape(program, X)
     xp = namespace(X)
     fetch = constant or constants_like(program, X)
     values = {program.input: X}
     for symbol in program.steps:
         values[symbol] = fetch(symbol) if symbol.operation == "constant" else _apply(xp, symbol, values)
     return values[program.output]
+
+
+def check_shape(program: Program, X: Any) -> None:
+    """Refuse what are no rows of the program's columns."""
+    if X.ndim != 2 or program.columns not in (None, X.shape[1]):
+        raise ValueError(f"X has the shape {tuple(X.shape)}, and rows of {program.columns} columns are needed.")
+
+
+def _floats(X: Any) -> np.ndarray:
+    """Numbers in single or double precision; constants are brought to the type of X, and would be cut to integers."""
+    array = np.asarray(X)
+    return array if array.dtype in (np.float32, np.float64) else array.astype(float)
 
 
 def constants_like(program: Program, X: Any) -> Constant:

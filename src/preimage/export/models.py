@@ -49,6 +49,9 @@ def to_program(model: Any, method: str = "transform", dtype: Any = np.float64) -
     True
     """
     check_is_fitted(model)
+    kind = np.dtype(dtype)
+    if kind not in (np.float32, np.float64):
+        raise TypeError(f"programs run in float32 or float64, not {kind}.")
     formulas = methods_of(model)
     if method not in formulas:
         raise NotExpressible(
@@ -58,7 +61,7 @@ def to_program(model: Any, method: str = "transform", dtype: Any = np.float64) -
         raise NotExpressible("a model of a precomputed kernel cannot be exported: it holds no points to compare with.")
     codes = method == "inverse_transform" or isinstance(model, Decoder)
     X = Symbol.input("codes" if codes else "X")
-    output = formulas[method](model, X, float(np.finfo(dtype).eps))
+    output = formulas[method](model, X, float(np.finfo(kind).eps))
     columns = model.n_components_ if codes and not isinstance(model, Decoder) else model.n_features_in_
     about = {"model": type(model).__name__, "method": method, "preimage": __version__}
     names = getattr(model, "feature_names_in_", None)

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preimage.decomposition import Decomposition
-from preimage.estimators import conventions, fitting
+from preimage.estimators import KernelPCA, conventions, fitting
 from preimage.estimators.fitting import Settings
-from preimage.export.arrays import evaluate
+from preimage.export.arrays import check_shape, evaluate
 from preimage.export.kernel_values import PointSet, diagonal
 from preimage.export.models import to_program
 from preimage.export.program import Program, Symbol
@@ -28,9 +28,19 @@ def answer_tensor(model: Any, method: str, X: Any, **options: Any) -> Any:
         raise ValueError(f"{method} takes no {', '.join(given)} with a tensor: give a numpy array.")
     kind = precision(X)
     program = _remembered(model, (method, kind), lambda: to_program(model, method, kind))
-    if X.ndim != 2 or X.shape[1] != program.columns:
-        raise ValueError(f"X has the shape {tuple(X.shape)}, but rows of {program.columns} columns are needed.")
-    return evaluate(program, X)
+    check_shape(program, X)
+    if not _is_finite(X):
+        raise ValueError("X contains NaN or infinity, but tensors must hold finite numbers.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = evaluate(program, X)
+    if not _is_finite(found):
+        raise conventions.overflow(model, method)
+    return found
+
+
+def _is_finite(X: Any) -> bool:
+    xp = namespace(X)
+    return bool(xp.all(xp.isfinite(X)))
 
 
 def precision(X: Any) -> np.dtype:
@@ -84,7 +94,6 @@ def _moments(program: Program, features: Any, X: Any) -> Moments:
 
 def _remembered(model: Any, key: Any, make: Callable[[], Program]) -> Program:
     """A program, made once per fitted decomposition of a kernel PCA."""
-    decomposition = getattr(model, "decomposition_", None)
-    if decomposition is None:
+    if not isinstance(model, KernelPCA):
         return make()
-    return decomposition.remembered(("program", *key, model.preimage), make)
+    return model.decomposition_.remembered(("program", *key, model.preimage), make)

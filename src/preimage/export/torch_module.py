@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -41,12 +42,8 @@ def to_torch(model: Any, method: str = "transform", dtype: Any = None) -> Any:
     >>> bool(np.allclose(module(torch.from_numpy(X)).detach(), kpca.transform(X)))
     True
     """
-    try:
-        torch = import_module("torch")
-    except ImportError:
-        raise ImportError('torch is not installed: pip install "preimage[torch]".') from None
     kind = np.dtype(precision_of(model) if dtype is None else dtype)
-    return _module_class(torch)(to_program(model, method, kind), kind)
+    return _module_class()(to_program(model, method, kind), kind)
 
 
 def precision_of(model: Any) -> np.dtype:
@@ -55,15 +52,20 @@ def precision_of(model: Any) -> np.dtype:
     return np.dtype(np.float32) if found == np.float32 else np.dtype(np.float64)
 
 
-def _module_class(torch: Any) -> type:
+@cache
+def _module_class() -> type:
     """The class of modules, which cannot be defined before torch is imported."""
+    try:
+        torch: Any = import_module("torch")
+    except ImportError:
+        raise ImportError('torch is not installed: pip install "preimage[torch]".') from None
 
     class ProgramModule(torch.nn.Module):
         """A program whose constants are buffers."""
 
         def __init__(self, program: Program, kind: np.dtype):
             super().__init__()
-            self.program = program
+            self.program, self.kind = program, kind
             for name, array in program.constants.values():
                 array = np.array(array, dtype=kind if array.dtype.kind == "f" else None)
                 self.register_buffer(name, torch.as_tensor(array))
@@ -71,4 +73,12 @@ def _module_class(torch: Any) -> type:
         def forward(self, X: Any) -> Any:
             return evaluate(self.program, X, lambda symbol: getattr(self, self.program.constants[symbol][0]))
 
+        def __reduce__(self) -> Any:
+            return _module, (self.program, self.kind), self.__getstate__()
+
     return ProgramModule
+
+
+def _module(program: Program, kind: np.dtype) -> Any:
+    """A module as it was made; what has become of its buffers since follows when it is unpickled."""
+    return _module_class()(program, kind)

@@ -65,7 +65,8 @@ class FilledByMixture:
 def learn(X: Array, rng: Generator) -> tuple[FilledByMixture, ErrorCalibration]:
     """The mixture for standardised rows with gaps, and the calibration of its errors."""
     some = X if len(X) <= MOST_ROWS else X[np.sort(rng.choice(len(X), MOST_ROWS, replace=False))]
-    if len(some) < FEWEST_ROWS or X.shape[1] == 1:
+    constant = not (np.nanmax(some, axis=0) > np.nanmin(some, axis=0)).any()
+    if len(some) < FEWEST_ROWS or X.shape[1] == 1 or constant:
         model = GaussianModel.start(some).improved(some, EqualNoise(SHARES[0]), STEPS)
         return FilledByMixture(("Gaussian",), (model,), np.ones((X.shape[1], 1))), ErrorCalibration.none(X.shape[1])
     trial = _Trial.of(some, rng)

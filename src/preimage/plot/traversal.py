@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from preimage.plot.style import COLORS, grid_of_axes
 
@@ -63,6 +65,8 @@ def traverse(
     pair = (components,) if isinstance(components, int | np.integer) else tuple(components)
     known = _codes_of(model) if codes is None else np.asarray(codes)
     rows = np.asarray(model.inverse_transform(_lattice(known, pair, n_steps)))
+    if shape is not None and np.prod(shape) != rows.shape[1]:
+        raise ValueError(f"rows of {rows.shape[1]} numbers do not have the shape {shape}.")
     axes = grid_of_axes(axes, n_steps if len(pair) == 2 else 1, n_steps, size=(0.9, 0.95))
     limits = float(rows.min()), float(rows.max())
     for ax, row in zip(axes.ravel(), rows, strict=True):
@@ -96,4 +100,6 @@ def _codes_of(model: Any) -> np.ndarray:
         return model.codes_
     if hasattr(model, "decomposition_"):
         return model.decomposition_.input_codes
+    if isinstance(model, BaseEstimator):
+        check_is_fitted(model)
     raise TypeError(f"{type(model).__name__} does not keep the codes of its rows: give codes=.")

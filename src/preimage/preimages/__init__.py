@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from preimage._typing import Rows
-from preimage.expansion import FeatureVectors
+from preimage.expansion import FeatureVectors, check_vectors
 from preimage.kernels import Kernel, Precomputed, knows
 from preimage.preimages.base import EVERYTHING as EVERYTHING
 from preimage.preimages.base import InverseMap, PreimageMethod, Preimages, dense_rows
@@ -148,6 +148,7 @@ def find_preimage(
     array([[1., 1.],
            [2., 1.]])
     """
+    check_vectors(expansion)
     chosen = _choose_for(expansion) if is_automatic(method) else as_preimage_method(method)
     check_needs(chosen, expansion.provides - {"codes"})  # useless without their model
     chosen.check(expansion.kernel)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage.expansion import Expansion
+from preimage.expansion import Expansion, check_vectors
 from preimage.kernels import Kernel, knows
 from preimage.kernels.base import is_number
 from preimage.reduced.base import ReducedSet, ReductionMethod
@@ -66,6 +66,7 @@ def reduced_set(expansion: Expansion, n_points: int, *, method: Any = "auto") ->
     >>> found.expansion.points.shape, bool(found.error < 0.05)
     ((10, 2), True)
     """
+    check_vectors(expansion)
     chosen = (
         choose_reduction_method(expansion.kernel)
         if isinstance(method, str) and method == "auto"

@@ -3,7 +3,7 @@
 The signal is cut into frames, and an orthonormal cosine transform turns white noise into independent coefficients of
 variance σ². The low frequencies of a frame show how flat it is; the others, in bands, show the noise of flat frames.
 Signal can only raise a band, and some more than others, so the noise is the level that the lowest bands agree on. If
-all bands fall like those of noise on a random walk, whose steps fill the highest bands too, it is the noise on the walk.
+all bands fall like those of noise on a random walk, whose steps fill the highest bands too, it is the noise on it.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ class NothingFoundWarning(PreimageWarning):
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always", NothingFoundWarning)
     ...     kpca = KernelPCA("auto", kernel="linear", random_state=0).fit(X)
-    >>> str(caught[0].message).partition(";")[0]
+    >>> str(caught[0].message).partition(",")[0]
     'no component exceeds what independent columns would show'
     """
 
@@ -274,7 +274,7 @@ class FewRowsWarning(PreimageWarning):
     ...     warnings.simplefilter("always", FewRowsWarning)
     ...     monitor = Monitor(KernelPCA(2, kernel="linear"), alpha=0.01).fit(X)
     >>> str(caught[0].message).partition(":")[0]
-    '40 normal rows cannot guarantee a false-alarm rate below 0.024, and alpha is 0.01'
+    '40 normal rows cannot guarantee a false-alarm rate below 0.024, but alpha is 0.01'
     """
 
 
@@ -344,7 +344,7 @@ class ModelFileError(ValueError):
     ...         preimage.load(path)
     ...     except ModelFileError as error:
     ...         print(str(error).partition("cannot be loaded: ")[2])
-    it is damaged, or no model file (BadZipFile).
+    it is damaged, or not a model file (BadZipFile).
     """
 
 

@@ -593,7 +593,8 @@ def test_a_line_that_repeats_the_header_is_told(tmp_path):
     (tmp_path / "in.csv").write_text("a,b\n1,2\n3,4\na,b\n5,6\n")
     done = call("fit", tmp_path / "in.csv", "-o", tmp_path / "m.npz")
     assert done.exit_code == 1
-    assert "line 4, column 'a': 'a' is no number (this line repeats the names of the columns: delete it)" in done.stderr
+    advice = "this line repeats the names of the columns: delete it"
+    assert f"line 4, column 'a': 'a' is not a number ({advice})" in done.stderr
 
 
 def test_a_table_of_gaps_alone_is_refused_in_a_sentence(tmp_path):

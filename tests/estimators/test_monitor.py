@@ -545,7 +545,7 @@ def test_rows_with_gaps_and_arrays_that_are_no_table_get_a_sentence():
     X = rows(40, 4)
     monitor, gaps = Monitor("linear", alpha=0.05, random_state=0).fit(X), X.copy()
     gaps[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"contains NaN\. Monitor is fitted on complete rows: .* by preimage\.Imputer"):
+    with pytest.raises(ValueError, match=r"NaN\. Monitor is fitted on complete rows: .* with preimage\.Imputer"):
         Monitor("linear").fit(gaps)
     with pytest.raises(ValueError, match=r"contains NaN\. Monitor takes complete rows"):
         monitor.predict(gaps)

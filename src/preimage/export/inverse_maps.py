@@ -91,9 +91,9 @@ def _(fitted: decoding.Mean, codes: Symbol) -> Any:
 @singledispatch
 def preimages(inverse_map: Any, subspace: Subspace, codes: Symbol, starts: Symbol | None) -> Symbol:
     """Points for codes; ``starts`` are the noisy rows when denoising, else None."""
+    name = type(getattr(inverse_map, "method", inverse_map)).__name__.strip("_").removesuffix("Map")
     raise NotExpressible(
-        f"{type(inverse_map).__name__.strip('_').removesuffix('Map')}() cannot be exported; Learned(), Conformal(), "
-        "Wiener(), FixedPoint(), OneStep() and Nearest() can."
+        f"{name}() cannot be exported; Learned(), Conformal(), Wiener(), FixedPoint(), OneStep() and Nearest() can."
     )
 
 

@@ -137,7 +137,7 @@ class PreparedRows:
         sparse, room = sp.issparse(X) or sp.issparse(other), threads.working_bytes() / 4
         if sparse or not hasattr(kernel, "from_closeness") or not 0 < 4 * X.size <= room:
             return cls(kernel, X)
-        varies = np.any(X[0] != X, axis=0)
+        varies = np.ptp(X, axis=0) > 0
         origin = np.where(varies, _centre(X), X[0])
         grid = _common_grid([X] if other is None else [X, other], origin)
         if grid is None and X.nbytes > room:

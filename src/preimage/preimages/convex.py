@@ -60,13 +60,13 @@ class ConvexCombination(PreimageMethod):
         if self.n_neighbors < 1 or not self.tol > 0 or self.max_iter < 1:
             raise ValueError("ConvexCombination needs n_neighbors ≥ 1, tol > 0 and max_iter ≥ 1.")
 
-    def prepare(self, model: Source, rng: Generator) -> _ConvexCombinationMap:
+    def prepare(self, model: Source, rng: Generator) -> _ConvexMap:
         """The points as dense rows."""
-        return _ConvexCombinationMap(self, dense_rows(model.points))
+        return _ConvexMap(self, dense_rows(model.points))
 
 
 @dataclass(frozen=True, eq=False)
-class _ConvexCombinationMap:
+class _ConvexMap:
     method: ConvexCombination
     points: Array
 

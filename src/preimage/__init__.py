@@ -66,7 +66,7 @@ _ROOMS = (
     "statistics",
 )
 
-__all__ = [*_HOMES, *_ROOMS, "__version__"]
+__all__ = [*_HOMES, "__version__"]  # not the rooms: a star import would hide the standard io
 
 
 def __getattr__(name: str) -> Any:
@@ -78,4 +78,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_ROOMS])

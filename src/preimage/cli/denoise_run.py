@@ -132,7 +132,7 @@ class DenoiseRun:
         if self.form.alone and not facts["removed"]:
             silent = not getattr(self.model.noise_, "sigma", 1.0)
             return f"{what} left as it is" + (
-                ": no noise is found" if silent else f"{self._noise_words()}: no estimate has a lower risk"
+                ": no noise was measured" if silent else f"{self._noise_words()}: no estimate has a lower risk"
             )
         words = f"{what} denoised by {facts['method']}{self._noise_words()}"
         if not isinstance(self.model, Standardised):  # whose columns differ in unit

@@ -12,7 +12,7 @@ from scipy.special import erf
 from preimage.denoising.learning import Learner
 from preimage.denoising.stack import Stack
 from preimage.denoising.views import Images
-from preimage.exceptions import NoiseLevelWarning, warn
+from preimage.exceptions import NoiseLevelWarning, silenced, warn
 from preimage.noise import NoiseLaw
 from preimage.statistics.noise_level import noise_level
 from preimage.statistics.noise_level.frequencies import least_steps, tied_shares
@@ -207,8 +207,7 @@ def _without_noise(X: np.ndarray, sigma: np.ndarray) -> np.ndarray:
 def _floor(Z: np.ndarray) -> float:
     """The noise of standardised columns.
 
-    Where it is doubtful, what columns do not share is taken for noise only as far as they share the rest: all of it
-    where they share nearly everything, none where they share nothing.
+    If it is doubtful, the less the columns share, the less of the variation that they do not share counts as noise.
     """
     if not signal_directions(Z):
         warn(
@@ -216,9 +215,17 @@ def _floor(Z: np.ndarray) -> float:
             NoiseLevelWarning,
         )
         return 0.0
-    found = noise_level(Z)
-    shared = 1.0 if found.trusted else max(0.0, 1 - found.sigma**2)
-    return found.careful * float(np.sqrt(shared))
+    with silenced(NoiseLevelWarning):
+        found = noise_level(Z)
+    if found.trusted:
+        return found.sigma
+    assumed = found.low * float(np.sqrt(max(0.0, 1 - found.sigma**2)))
+    warn(
+        f"the noise level of the columns is doubtful: at most {found.sigma:.2g} of their standard deviations, of which "
+        f"{assumed:.2g} is assumed. {found.doubt.capitalize()}. If you know the noise, give noise=σ.",
+        NoiseLevelWarning,
+    )
+    return assumed
 
 
 def _whitest(steps: np.ndarray, sizes: np.ndarray) -> np.ndarray:

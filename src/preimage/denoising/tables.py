@@ -219,7 +219,7 @@ def _floor(Z: np.ndarray) -> float:
         found = noise_level(Z)
     if found.trusted:
         return found.sigma
-    assumed = found.low * float(np.sqrt(max(0.0, 1 - found.sigma**2)))
+    assumed = found.low * max(0.0, 1 - found.sigma**4)
     warn(
         f"the noise level of the columns is doubtful: at most {found.sigma:.2g} of their standard deviations, of which "
         f"{assumed:.2g} is assumed. {found.doubt.capitalize()}. If you know the noise, give noise=σ.",

@@ -25,8 +25,8 @@ def from_frequencies(X: RowsLike, *, random_state: int = 0) -> NoiseLevel:
         σ² ≤ −2 log|φ(t)| / t²      for all t
 
     For Gaussian columns the bound is their variance; the less Gaussian x is, the nearer it comes to σ. One half of the
-    rows chooses column and frequency, and the other half gives the bound, with |φ| reduced by two standard errors.
-    Columns that often repeat a value cannot have such noise and are ignored.
+    rows chooses column and frequency, and the other half gives the bound, with the modulus of φ reduced by two standard
+    errors. Columns that often repeat a value cannot have such noise and are ignored.
 
     The lower end of the interval is half of that variance, see :class:`NoiseLevel`.
 

@@ -93,8 +93,16 @@ def explored(page):
     page.wait_for_selector("#explore-status .progress", state="detached")
 
 
+PIXELS = "id => document.getElementById(id).toDataURL()"
+
+
 def pixels(page, canvas):
-    return page.evaluate("id => document.getElementById(id).toDataURL()", canvas)
+    return page.evaluate(PIXELS, canvas)
+
+
+def redrawn(page, canvas, before):
+    """Wait until a canvas shows something else: what it shows arrives from the server after the event."""
+    page.wait_for_function(f"([id, before]) => ({PIXELS})(id) !== before", arg=[canvas, before])
 
 
 # Looks
@@ -134,9 +142,8 @@ def test_the_pointer_and_the_arrow_keys_decode(page):
     before = pixels(seen, "decoded")
     box = seen.locator("canvas.pointer").bounding_box()
     seen.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.3 * box["height"])
+    redrawn(seen, "decoded", before)
     seen.wait_for_selector("text=of 1797, digit")
-    moved = pixels(seen, "decoded")
-    assert moved != before
     answers = int(seen.get_attribute("#decoded", "data-answers"))
     seen.focus("canvas.pointer")
     for _ in range(3):
@@ -275,7 +282,7 @@ def test_a_gap_is_painted_by_the_keyboard_and_filled(page):
     before = pixels(seen, "filled")
     seen.click("#unpaint")
     seen.wait_for_selector("text=Nothing is painted out yet.")
-    assert pixels(seen, "filled") != before
+    redrawn(seen, "filled", before)
     seen.focus("#paint")
     seen.keyboard.press("ArrowDown")
     seen.keyboard.press("Space")
@@ -325,7 +332,8 @@ def test_every_method_is_ranked_and_drawn(page, files, name):
     seen.click("#compare-form .primary")
     assert outcome(seen, "compare") == ""
     methods = seen.locator("#compare-result tbody tr").count()
-    assert methods >= 6 and seen.evaluate(DRAWN) == methods
+    assert methods >= 6
+    seen.wait_for_function(f"methods => ({DRAWN})() === methods", arg=methods)
 
 
 # Accessibility

@@ -331,6 +331,32 @@ def test_impulses_among_fields_in_dark_and_bright_are_found():
     assert found is not None and found.law.p == pytest.approx(0.1, abs=0.03)
 
 
+@pytest.mark.parametrize("p", [0.02, 0.05, 0.2])
+def test_impulses_are_found_in_a_picture_with_black_and_white_of_its_own(p):
+    photo = np.clip(1.7 * load_sample_image("flower.jpg")[100:228, 200:328].mean(axis=2) / 255 - 0.25, 0, 1)
+    assert np.mean(photo == 0) > 0.05 and np.mean(photo == 1) > 0.05
+    impulses = np.random.default_rng(0).random(photo.shape) < p
+    noisy = np.where(impulses, SaltAndPepper(1.0)(photo, 1), photo)
+    found = impulses_in(noisy[..., None])
+    assert isinstance(found.law, SaltAndPepper)
+    seen = impulses & (np.abs(noisy - photo) > 0.3)
+    assert found.missing[..., 0][seen].mean() > 0.99 and found.missing[..., 0][~impulses].mean() < 0.02
+    assert mse(filled(noisy[..., None], found.missing)[..., 0], photo) < 0.05 * mse(noisy, photo)
+
+
+@pytest.mark.parametrize("name", ["china", "flower"])
+def test_what_is_black_and_white_by_itself_has_no_impulses(name):
+    pil = pytest.importorskip("PIL.Image")
+    photo = load_sample_image(f"{name}.jpg")[100:228, 200:328].mean(axis=2)
+    dithered = np.asarray(pil.fromarray(np.uint8(photo)).convert("1"))
+    dots, stars = np.full((100, 100), 0.5), np.zeros((100, 100))
+    dots[::5, ::5] = 1
+    stars[tuple(np.random.default_rng(0).integers(0, 100, (2, 80)))] = np.linspace(0.5, 3, 80)
+    hard = np.clip(6 * (photo / 255 - 0.5) + 0.5, 0, 1)
+    for image in (dithered, photo > np.median(photo), dots, np.clip(stars, 0, 1), hard):
+        assert impulses_in(image.astype(float)[..., None]) is None
+
+
 @pytest.mark.parametrize("sigma", [0.05, 0.2])
 def test_noise_that_is_cut_off_is_not_taken_for_salt_and_pepper(sigma):
     photo = load_sample_image("flower.jpg")[0:160, 0:160].mean(axis=2) / 255

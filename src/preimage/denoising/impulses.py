@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy import ndimage
+from scipy.stats import binom
 
 from preimage.denoising.pieces import middle
 from preimage.gram import tiles
@@ -24,6 +26,7 @@ APART, LEAST_APART = 8.0, 0.1  # least gap of random impulses, relative to the u
 ANYWHERE = 0.6  # like ACROSS, for random impulses, which are as frequent in dark as in bright parts
 OPPOSITE = 0.35  # least share of random impulses in the half of the range opposite to their neighbours; half expected
 EVEN = 0.3  # least share of these in either half of that half
+FIELD = 1e-3  # share of the values at an end by chance that are taken for part of a field
 ROUNDS = 3
 STEADY, FINEST = 0.5, 1e-3  # least scale of values about their neighbours, relative to the usual scale and the range
 LEFT_OUT = 0.1  # share of known values left out to measure the error of filling
@@ -140,8 +143,11 @@ def lost(image: np.ndarray) -> np.ndarray | None:
     values, they occur at both ends, independently of the brightness around them.
     """
     low, high = float(image.min()), float(image.max())
-    ends = (image == low) | (image == high)
-    if low == high or not FEWEST < ends.mean() < MOST:
+    if np.mean((image > low) & (image < high)) < RARE:
+        return None  # a drawing or a dithered image
+    (black, blacks), (white, whites) = (_scattered(image == end) for end in (low, high))
+    ends = black | white
+    if not FEWEST < ends.mean() < MOST or min(blacks, whites) < ACROSS * max(blacks, whites):
         return None
     medians = _medians(image, ends)
     gaps = np.abs(image - medians)
@@ -156,7 +162,7 @@ def lost(image: np.ndarray) -> np.ndarray | None:
     share = float(far.mean())
     third = (high - low) / 3
     dark, bright = medians < low + third, medians > high - third
-    pairs = (image == high, dark), (image == low, bright)
+    pairs = (white, dark), (black, bright)
     across = [_share(end, where) for end, where in pairs if where.mean() > RARE]
     if (
         share < FEWEST
@@ -166,6 +172,28 @@ def lost(image: np.ndarray) -> np.ndarray | None:
     ):
         return None
     return far
+
+
+def _scattered(at_end: np.ndarray) -> tuple[np.ndarray, float]:
+    """Values at one end of the range without the fields that the image itself has there, and their share elsewhere.
+
+    Where a share p of the values is at this end by chance, so are Binomial(8, p) of the neighbours of each. A value
+    with more of them than all but ``FIELD`` of that law lies in a field, unless no more than one neighbour lies in it,
+    too. p is the share of the other values.
+    """
+    neighbours, n_neighbours, most = _like_neighbours(at_end), 3 ** (at_end.ndim - 1) - 1, 0.0
+    for _ in range(ROUNDS):
+        most = binom.isf(FIELD, n_neighbours, _share(at_end, neighbours * at_end <= most))
+    field = at_end & (neighbours > most)
+    field &= _like_neighbours(field) > 1
+    return at_end & ~field, _share(at_end, ~field)
+
+
+def _like_neighbours(marked: np.ndarray) -> np.ndarray:
+    """The number of neighbours of every value that are marked, in its channel."""
+    block = np.ones((3,) * (marked.ndim - 1) + (1,), dtype=np.uint8)
+    found: np.ndarray = ndimage.convolve(marked.astype(np.uint8), block, mode="constant") - marked
+    return found
 
 
 def _beside(image: np.ndarray, ends: np.ndarray, reach: float) -> np.ndarray:

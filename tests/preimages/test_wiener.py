@@ -85,6 +85,17 @@ def test_a_row_shows_the_variance_of_its_own_noise(level):
     assert shown.mean() == pytest.approx(level**2, rel=0.3)  # the tails of the rows are cut off too
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_mean_row_shows_no_noise_and_comes_back(dtype):
+    X = StandardScaler().fit_transform(load_wine().data).astype(dtype)
+    mean = X.mean(axis=0, keepdims=True)
+    assert RowFilter.of(X).shown(mean, 1.0) <= np.finfo(dtype).eps
+    model = KernelPCA(2, preimage=Wiener(), random_state=0).fit(X)
+    found = model.find_preimages(mean)
+    assert found.converged.all()
+    assert np.abs(found.points - mean).max() < 0.01
+
+
 def test_one_large_entry_is_not_noise():
     X = table(n=1000, d=20)
     spoiled = X[:50] + 30 * np.eye(20)[np.arange(50) % 20]

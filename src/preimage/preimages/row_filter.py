@@ -42,7 +42,7 @@ class RowFilter:
         """The noise variance ν² visible in every row, as a column, by an iteration that starts at ν² = ``most``.
 
         It gives Σⱼ wⱼ min(zⱼ², 2) the value expected for normal zⱼ = vⱼᵀ(y − x̄)/√(λⱼ + ν²). The weights
-        wⱼ = ν⁴/(λⱼ + ν²)² favour axes along which the rows vary less than the noise. A rare large value is not noise:
+        wⱼ ∝ 1/(λⱼ + ν²)² favour axes along which the rows vary less than the noise. A rare large value is not noise:
         squares are clipped at 2, and entries at 2.5 standard deviations of their column, or of a mean column if more.
         """
         spread2 = np.square(self.axes) @ self.variances
@@ -51,7 +51,7 @@ class RowFilter:
         found: Any = most
         for _ in range(STEPS):
             total = self.variances + found
-            weights = (found / total) ** 2
+            weights = ((self.variances.min() + found) / total) ** 2  # the largest is 1
             level = (weights * np.minimum(squares / total, LARGEST)).sum(axis=-1)
             found = found * (level / (TYPICAL * weights.sum(axis=-1)))[:, None]
         return found

@@ -28,4 +28,11 @@ def as_numpy(X: Any) -> np.ndarray:
 
 def as_double(X: Any) -> Any:
     """The array in double precision."""
-    return X.double() if hasattr(X, "double") else namespace(X).astype(X, namespace(X).float64)
+    return cast(X, namespace(X).float64)
+
+
+def cast(X: Any, dtype: Any) -> Any:
+    """The array as numbers of another type of its library."""
+    if isinstance(X, np.ndarray):
+        return X.astype(dtype, copy=False)
+    return X.to(dtype) if hasattr(X, "to") else namespace(X).astype(X, dtype)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from preimage.export.program import Block, Program, Symbol
-from preimage.tensors import is_tensor, namespace
+from preimage.tensors import as_double, cast, is_tensor, namespace
 
 Constant = Callable[[Symbol], Any]
 
@@ -73,12 +73,16 @@ def constants_like(program: Program, X: Any) -> Constant:
     def constant(symbol: Symbol) -> Any:
         name, array = program.constants[symbol]
         if name not in made:
-            made[name] = xp.asarray(
-                np.array(array), dtype=X.dtype if array.dtype.kind == "f" else None, device=X.device
-            )
+            kind = xp.float64 if symbol.wide and has_double(X) else X.dtype
+            made[name] = xp.asarray(np.array(array), dtype=kind if array.dtype.kind == "f" else None, device=X.device)
         return made[name]
 
     return constant
+
+
+def has_double(X: Any) -> bool:
+    """Whether the device of an array computes in double precision; Apple's graphics processors do not."""
+    return getattr(X.device, "type", "") != "mps"
 
 
 def _function(xp: Any, name: str) -> Any:
@@ -118,4 +122,6 @@ OWN: dict[str, Callable[..., Any]] = {
     "transpose": lambda xp, _, x: x.T,
     "loop": _loop,
     "item": lambda xp, number, state: state[number],
+    "double": lambda xp, _, x: as_double(x) if has_double(x) else x,
+    "like": lambda xp, _, x, other: cast(x, other.dtype),
 }

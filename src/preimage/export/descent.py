@@ -18,6 +18,7 @@ from preimage.preimages.objective import WEAK, rms_radius
 
 ROUNDING = 16  # errors of values, in units in the last place
 LEAST = 1e-30  # lower bound of curvatures and denominators
+NEAR, STEEPER = 1e-6, 100  # a cusp: slope at 0, relative to that at this part of the points' squared radius
 
 
 class FeatureDistances:
@@ -30,6 +31,16 @@ class FeatureDistances:
         self.weights, self.norm2 = targets.weights, targets.norm2
         self.spread = rms_radius(self.points.points)
         self.scale = self.norm2 + float(np.abs(self.kernel.diagonal(self.points.points)).mean())
+        if targets.eps > np.finfo(float).eps and self._has_cusp():
+            raise NotExpressible(
+                f"FixedPoint() cannot be exported in float32 with {self.kernel!r}, whose slope is not bounded at the "
+                "training points: export it in float64."
+            )
+
+    def _has_cusp(self) -> bool:
+        """Whether the slope of a kernel of the distance grows without bounds towards distance 0."""
+        at_points, nearby = self.kernel.derivative(np.array([0.0, NEAR * self.spread**2]))
+        return self.kernel.argument == "distance" and bool(abs(at_points) > STEEPER * abs(nearby))
 
     def __call__(self, Z: Symbol) -> tuple[Symbol, Symbol, Symbol]:
         kernel, arguments = self.kernel, self.points.arguments(self.kernel, Z)

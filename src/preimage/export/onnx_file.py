@@ -134,7 +134,7 @@ class _Graph:
         """Add nodes for all steps of a program."""
         self.names[program.input] = str(program.input.setting)
         for symbol, (name, array) in program.constants.items():
-            self.names[symbol] = self.held.get(name) or self.hold(name, array)
+            self.names[symbol] = self.held.get(name) or self.hold(name, array, self.kind(symbol))
         self.steps(symbol for symbol in program.steps if symbol.operation != "constant")
 
     def steps(self, symbols: Any) -> None:
@@ -160,29 +160,34 @@ class _Graph:
         self.used.update(parts)
         self.nodes.append(self.onnx.helper.make_node(kind, list(parts), results, **settings))
 
-    def constant(self, name: str, array: Any) -> str:
-        """Add an array to the file, floats in the file's precision; return its name."""
+    def kind(self, symbol: Symbol) -> np.dtype:
+        """The type of a symbol's numbers."""
+        return np.dtype(np.float64) if symbol.wide else self.dtype
+
+    def constant(self, name: str, array: Any, kind: np.dtype | None = None) -> str:
+        """Add an array to the file, floats as numbers of this type or of the file's; return its name."""
         array = np.asarray(array)
-        array = array.astype(self.dtype) if array.dtype.kind == "f" else array
+        array = array.astype(kind or self.dtype) if array.dtype.kind == "f" else array
         self.constants[name] = self.onnx.numpy_helper.from_array(np.array(array, order="C"), name)
         return name
 
-    def hold(self, name: str, array: np.ndarray) -> str:
+    def hold(self, name: str, array: np.ndarray, kind: np.dtype) -> str:
         """Add a constant; a matrix of doubles that single precision holds exactly takes half the bytes."""
         array = np.asarray(array)
-        short = array.astype(np.float32) if self.dtype == np.float64 and array.ndim == 2 else array
+        short = array.astype(np.float32) if kind == np.float64 and array.ndim == 2 else array
         self.held[name] = name
         if short is not array and np.array_equal(short, array):
             self.constants[name] = self.onnx.numpy_helper.from_array(np.array(short, order="C"), name)
-            self.held[name] = self.node("Cast", name, to=self.float_type)
+            self.held[name] = self.node("Cast", name, to=self.onnx.TensorProto.DOUBLE)
         else:
-            self.constant(name, array)
+            self.constant(name, array, kind)
         return self.held[name]
 
-    def number(self, value: Any) -> str:
+    def number(self, value: Any, kind: np.dtype | None = None) -> str:
         """Add a small constant of the translation itself; return its name."""
         array = np.asarray(value)
-        return self.constant(f"{array.dtype}_{'_'.join(map(str, array.ravel()))}_{array.ndim}", array)
+        kind = (kind or self.dtype) if array.dtype.kind == "f" else array.dtype
+        return self.constant(f"{kind}_{'_'.join(map(str, array.ravel()))}_{array.ndim}", array, kind)
 
     def finished(self, program: Program) -> Any:
         """The graph of a program."""
@@ -210,16 +215,24 @@ class _Graph:
             if factor.operation == "constant" and factor.ndim == 0 and beside:
                 high = np.float64(np.float32(factor.setting))
                 low = np.float64(factor.setting) - high
-                if low and self.dtype == np.float64:
-                    return self.node("Add", *(self.node("Mul", name, self.number(part)) for part in (high, low)))
+                if low and self.kind(symbol) == np.float64:
+                    numbers = (self.number(part, self.kind(symbol)) for part in (high, low))
+                    return self.node("Add", *(self.node("Mul", name, number) for number in numbers))
         return self.node("Mul", x, y)
 
     def _divide(self, symbol: Symbol, x: str, y: str) -> str:
         divisor = symbol.parts[1]
         if divisor.operation == "constant" and divisor.ndim == 0:
-            inverse = Symbol("constant", setting=1 / divisor.setting)
-            return self._multiply(Symbol("multiply", (symbol.parts[0], inverse)), x, self.number(inverse.setting))
+            inverse = Symbol("constant", setting=1 / divisor.setting, wide=symbol.wide)
+            product = Symbol("multiply", (symbol.parts[0], inverse), wide=symbol.wide)
+            return self._multiply(product, x, self.number(inverse.setting, self.kind(symbol)))
         return self.node("Div", x, y)
+
+    def _double(self, symbol: Symbol, x: str) -> str:
+        return x if self.dtype == np.float64 else self.node("Cast", x, to=self.onnx.TensorProto.DOUBLE)
+
+    def _like(self, symbol: Symbol, x: str, other: str) -> str:
+        return x if self.dtype == np.float64 else self.node("CastLike", x, other)
 
     def _sum(self, symbol: Symbol, x: str) -> str:
         return self.node("ReduceSum", x, self.number(np.array([symbol.setting])), keepdims=0)

@@ -51,7 +51,7 @@ UFUNCS = {
     np.bitwise_or: "logical_or",
     np.invert: "logical_not",
 }
-# Others are where, sum, argmin, smallest, take, concat, columns, column, transpose, loop and item.
+# Others are where, sum, argmin, smallest, take, concat, columns, column, transpose, loop, item, double and like.
 # Functions composed of them:
 COMPOSED: dict[Callable, Callable] = {
     np.square: lambda x: x * x,
@@ -80,12 +80,15 @@ class Symbol(NDArrayOperatorsMixin):
         A constant's array, an input's name, the axis of a sum, the columns taken, the body of a loop.
     rank : int
         The number of axes of an input.
+    wide : bool
+        Whether the result is in double precision, in whatever precision the program runs.
     """
 
     operation: str
     parts: tuple[Symbol, ...] = ()
     setting: Any = None
     rank: int = 2
+    wide: bool = False
 
     dtype = np.dtype(float)  # for formulas that ask; programs run in any precision
     __hash__ = object.__hash__
@@ -99,8 +102,9 @@ class Symbol(NDArrayOperatorsMixin):
 
     @staticmethod
     def of(operation: str, *parts: Any, setting: Any = None) -> Symbol:
-        """An operation on symbols and arrays."""
-        return Symbol(operation, tuple(as_symbol(part) for part in parts), setting)
+        """An operation on symbols and arrays, in double precision if a symbol is."""
+        wide = any(isinstance(part, Symbol) and part.wide for part in parts)
+        return Symbol(operation, tuple(as_symbol(part, wide) for part in parts), setting, wide=wide)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *parts: Any, **options: Any) -> Any:
         if method != "__call__" or options:
@@ -147,6 +151,14 @@ class Symbol(NDArrayOperatorsMixin):
         """The ``count``-th smallest entry of every row, counted from 1."""
         return Symbol.of("smallest", self, setting=count)
 
+    def double(self) -> Symbol:
+        """The values in double precision; so is what follows from them, and the arrays that it needs."""
+        return Symbol("double", (self,), wide=True)
+
+    def like(self, other: Symbol) -> Symbol:
+        """The values in the precision of another symbol."""
+        return Symbol("like", (self, other), wide=other.wide)
+
     def __getitem__(self, which: Any) -> Symbol:
         if which == (slice(None), None):
             return Symbol.of("column", self)
@@ -156,15 +168,15 @@ class Symbol(NDArrayOperatorsMixin):
         return Symbol.of("columns", self, setting=(columns.start or 0, columns.stop))
 
 
-def as_symbol(value: Any) -> Symbol:
+def as_symbol(value: Any, wide: bool = False) -> Symbol:
     """The symbol of a value: itself, or a constant; an array in column order is the transpose of one in row order."""
     if isinstance(value, Symbol):
         return value
     array = np.asarray(value)
     array = array.astype(float) if array.dtype.kind in "iu" else array
     if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
-        return Symbol("transpose", (as_symbol(array.T),))
-    return Symbol("constant", setting=array)
+        return Symbol("transpose", (as_symbol(array.T, wide),), wide=wide)
+    return Symbol("constant", setting=array, wide=wide)
 
 
 def take(rows: Any, numbers: Symbol) -> Symbol:
@@ -251,14 +263,14 @@ class Program:
 
     @cached_property
     def constants(self) -> dict[Symbol, tuple[str, np.ndarray]]:
-        """The name and array of every constant; the same array has one name."""
+        """The name and array of every constant; the same array has one name in each precision."""
         names: dict[Any, str] = {}
         found = {}
         for symbol in self.steps:
             if symbol.operation == "constant":
                 array = symbol.setting
                 key = (array.__array_interface__["data"][0], array.shape, array.strides) if array.ndim else array.item()
-                found[symbol] = names.setdefault(key, f"constant{len(names)}"), array
+                found[symbol] = names.setdefault((key, symbol.wide), f"constant{len(names)}"), array
         return found
 
     def __str__(self) -> str:

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from preimage.export.arrays import evaluate
+from preimage.export.arrays import evaluate, has_double
 from preimage.export.models import to_program
-from preimage.export.program import Program
+from preimage.export.program import Program, Symbol
+from preimage.tensors import as_double
 
 
 def to_torch(model: Any, method: str = "transform", dtype: Any = None) -> Any:
     """A ``torch.nn.Module`` that computes what a method of a fitted model does.
 
     The model's numbers are its buffers, so ``module.to(device)`` and ``module.float()`` work; gradients flow through
-    it.
+    it. ``dtype=numpy.float32`` is more accurate than ``module.float()``: it keeps the weights of a learned inverse map
+    in double precision.
 
     Parameters
     ----------
@@ -66,12 +68,19 @@ def _module_class() -> type:
         def __init__(self, program: Program, kind: np.dtype):
             super().__init__()
             self.program, self.kind = program, kind
-            for name, array in program.constants.values():
-                array = np.array(array, dtype=kind if array.dtype.kind == "f" else None)
-                self.register_buffer(name, torch.as_tensor(array))
+            for symbol, (name, array) in program.constants.items():
+                held = np.dtype(float) if symbol.wide else kind
+                self.register_buffer(
+                    name, torch.as_tensor(np.array(array, dtype=held if array.dtype.kind == "f" else None))
+                )
 
         def forward(self, X: Any) -> Any:
-            return evaluate(self.program, X, lambda symbol: getattr(self, self.program.constants[symbol][0]))
+            return evaluate(self.program, X, self._constant)
+
+        def _constant(self, symbol: Symbol) -> Any:
+            """A buffer; in double precision where the program needs it, whatever the module was moved to since."""
+            buffer = getattr(self, self.program.constants[symbol][0])
+            return as_double(buffer) if symbol.wide and buffer.is_floating_point() and has_double(buffer) else buffer
 
         def __reduce__(self) -> Any:
             return _module, (self.program, self.kind), self.__getstate__()

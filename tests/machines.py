@@ -50,11 +50,11 @@ def most_different() -> str:
 
 
 def run(core_type: str, threads: int, arguments: list[str]) -> bool:
-    """One run of the suite; as many workers as leave every thread of BLAS a core."""
-    workers = max((os.cpu_count() or 1) // threads, 1)
-    setting = {"OMP_NUM_THREADS": str(threads)} | ({"OPENBLAS_CORETYPE": core_type} if core_type else {})
-    print(f"== {core_type or 'native'}, {threads} BLAS threads, {workers} workers", flush=True)
-    command = [sys.executable, "-m", "pytest", "-n", str(workers), *arguments]
+    """One run of the suite, with as many workers as cores; threads of BLAS that wait leave their core to others."""
+    setting = {"OMP_NUM_THREADS": str(threads), "OPENBLAS_THREAD_TIMEOUT": "4"}
+    setting |= {"OPENBLAS_CORETYPE": core_type} if core_type else {}
+    print(f"== {core_type or 'native'}, {threads} BLAS threads", flush=True)
+    command = [sys.executable, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *arguments]
     return subprocess.run(command, cwd=ROOT, env=os.environ | setting).returncode == 0
 
 

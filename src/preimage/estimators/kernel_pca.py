@@ -227,9 +227,9 @@ class KernelPCA(
     def compress(self, n_points, *, method="auto") -> KernelPCA:
         """A fitted copy whose axes and mean are expansions over ``n_points`` points (Schölkopf et al. 1998, §4.3).
 
-        Its ``transform``, its projections and their pre-images take ``n_points`` kernel values per row. Methods that
-        look for neighbours (``Distance``, ``ConvexCombination``) find them among those points only and lose accuracy;
-        ``FixedPoint``, ``Gradient`` and ``Learned`` lose little.
+        Its ``transform`` and its projections take ``n_points`` kernel values per row; so do iterated pre-images.
+        ``Learned`` and ``Wiener`` have landmarks of their own. ``Distance`` and ``ConvexCombination`` find neighbours
+        among the ``n_points`` points only and lose accuracy; the others lose little.
         ``compression_errors_`` holds the relative error of a projection for every size, see
         :class:`preimage.reduced.ReducedSet`; ``method`` is one of :mod:`preimage.reduced`.
         """

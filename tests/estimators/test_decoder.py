@@ -202,6 +202,8 @@ def test_only_embeddings_with_a_transform_take_new_rows():
     X = s_curve(100, random_state=0).X
     flat = Invertible(Isomap(n_components=2)).fit(X)
     np.testing.assert_allclose(flat.transform(X[:5]), flat.embedding_model_.transform(X[:5]))
+    with pytest.raises(TypeError, match=r"embedding must be a transformer such as UMAP\(\), not 3"):
+        Invertible(3).fit(X)
     with pytest.raises(AttributeError, match="has no attribute 'transform'"):
         Invertible(TSNE()).transform
     with pytest.raises(ValueError, match="holds the codes of 100 rows, but X has 50"):

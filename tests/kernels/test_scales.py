@@ -98,6 +98,13 @@ def test_equal_rows_have_no_length_scale(rule, X):
         scales.length_scale(X, rule)
 
 
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("rule", RULES)
+def test_rows_whose_squares_underflow_are_not_called_equal(rule, make):
+    with pytest.raises(ValueError, match=r"squared distances between the rows underflow: .* larger scale"):
+        scales.length_scale(make(1e-200 * rows(30, 2)), rule)
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_a_small_spread_is_no_constant(rule):
     X = 1e-6 * rows(30, 2) + 1

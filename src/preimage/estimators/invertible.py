@@ -70,6 +70,8 @@ class Invertible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     def fit_transform(self, X, y=None):
         """Fit, and return the codes of the rows of X."""
         rows = conventions.read_rows(self, X, accept_sparse="csr")
+        if not hasattr(self.embedding, "fit"):
+            raise TypeError(f"embedding must be a transformer such as UMAP(), not {self.embedding!r}.")
         fitted = _is_fitted(self.embedding)
         model = self.embedding if fitted else clone(self.embedding, safe=False)
         labels = {} if y is None else {"y": y}

@@ -94,6 +94,8 @@ def length_scale(X: Rows, rule: str | None = None) -> float:
     if not np.isfinite(scale):
         raise ValueError("the distances between the rows overflow: bring the columns to a smaller scale first.")
     if scale <= _resolution(X):
+        if 0 < abs(X).max() < np.sqrt(np.finfo(X.dtype).tiny):
+            raise ValueError("the squared distances between the rows underflow: bring the columns to a larger scale.")
         raise ValueError("all rows are equal, so no length scale can be computed from them: give a number.")
     return scale
 

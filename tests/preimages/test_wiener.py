@@ -96,6 +96,10 @@ def test_the_mean_row_shows_no_noise_and_comes_back(dtype):
     assert np.abs(found.points - mean).max() < 0.01
 
 
+def test_rows_without_variance_show_as_much_noise_as_there_may_be():
+    assert RowFilter.of(np.ones((5, 3))).shown(np.zeros((2, 3)), 0.5) == 0.5
+
+
 def test_one_large_entry_is_not_noise():
     X = table(n=1000, d=20)
     spoiled = X[:50] + 30 * np.eye(20)[np.arange(50) % 20]

@@ -49,7 +49,7 @@ class RowFilter:
         far = FAR * np.sqrt(np.maximum(spread2, spread2.mean()))
         squares = np.square(np.clip(rows - self.mean, -far, far) @ self.axes)
         found: Any = most
-        for _ in range(STEPS):
+        for _ in range(STEPS if len(self.variances) else 0):
             total = self.variances + found
             weights = ((self.variances.min() + found) / total) ** 2  # the largest is 1
             level = (weights * np.minimum(squares / total, LARGEST)).sum(axis=-1)

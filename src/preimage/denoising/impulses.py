@@ -143,8 +143,8 @@ def lost(image: np.ndarray) -> np.ndarray | None:
     values, they occur at both ends, independently of the brightness around them.
     """
     low, high = float(image.min()), float(image.max())
-    if np.mean((image > low) & (image < high)) < RARE:
-        return None  # a drawing or a dithered image
+    if not RARE < np.mean((image > low) & (image < high)) < 1 - FEWEST:
+        return None  # a drawing or a dithered image, or nothing at the ends
     (black, blacks), (white, whites) = (_scattered(image == end) for end in (low, high))
     ends = black | white
     if not FEWEST < ends.mean() < MOST or min(blacks, whites) < ACROSS * max(blacks, whites):

@@ -29,9 +29,10 @@ def close(found, expected, like, rtol):
     np.testing.assert_allclose(as_numpy(found), expected, rtol=0, atol=rtol * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("preimage", [Conformal(), Learned()], ids=["conformal", "learned"])
 @pytest.mark.parametrize("approximation", MODELS, ids=["exact", "landmarks", "Fourier"])
-def test_kernel_pca_follows_its_rows(approximation, tensor):
-    model = KernelPCA(3, kernel=Gaussian(2.0), approximation=approximation, preimage=Conformal(), random_state=0)
+def test_kernel_pca_follows_its_rows(approximation, preimage, tensor):
+    model = KernelPCA(3, kernel=Gaussian(2.0), approximation=approximation, preimage=preimage, random_state=0)
     model.fit(ROWS)
     codes = model.transform(NEW)
     for dtype, rtol in ((np.float64, 1e-9), (np.float32, 1e-4)):
@@ -169,6 +170,15 @@ def test_a_module_moves_to_single_precision():
     module = export.to_torch(model).float()
     assert module(torch.tensor(NEW, dtype=torch.float32)).dtype == torch.float32
     assert all(buffer.dtype == torch.float32 for buffer in module.buffers())
+
+
+def test_a_module_of_single_precision_keeps_the_weights_of_a_learned_map_in_double():
+    torch = pytest.importorskip("torch")
+    model = KernelPCA(3, kernel=RationalQuadratic(2.0, alpha=0.7), preimage=Learned()).fit(ROWS)
+    module, X = export.to_torch(model, "denoise", np.float32), torch.tensor(NEW, dtype=torch.float32)
+    close(module(X), model.denoise(NEW), X, 1e-4)
+    assert {buffer.dtype for buffer in module.buffers()} == {torch.float32, torch.float64}
+    assert module.float()(X).dtype == torch.float32
 
 
 def test_a_module_can_be_pickled():

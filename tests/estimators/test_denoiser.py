@@ -285,6 +285,14 @@ def test_impulses_of_any_value_are_recognised_and_beat_a_median(p):
     assert psnr(clean, found) > psnr(clean, median_filter(noisy, 3))
 
 
+@pytest.mark.parametrize(("peak", "corner"), [(20, (171, 384)), (30, (171, 384)), (25, (85, 192))])
+def test_counted_light_is_not_taken_for_impulses(peak, corner):
+    rows, columns = (slice(start, start + 256) for start in corner)
+    photo = load_sample_image("china.jpg")[rows, columns] / 255
+    counted = np.round(255 * np.clip(np.random.default_rng(0).poisson(peak * photo) / peak, 0, 1)) / 255
+    assert impulses_in(counted) is None
+
+
 def test_texture_that_stays_after_filling_is_not_taken_for_impulses():
     photo = load_sample_image("china.jpg")[100:196, 200:296].mean(axis=2) / 255
     noisy = GaussianNoise(0.02)(photo, np.random.default_rng(0))

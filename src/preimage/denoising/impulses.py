@@ -23,6 +23,7 @@ ACROSS = 0.3  # least share of lost values among dark or bright points, relative
 SAME = 2.0  # neighbours of lost values may be lost at most this many times as often as others
 BESIDE = 0.75  # share of lost values with a neighbour nearly like them, above which they are edges of clipped fields
 APART, LEAST_APART = 8.0, 0.1  # least gap of random impulses, relative to the usual gap and to the range
+HIDDEN = 0.4  # share of hidden random impulses above which the others may be noise, as that of counted light
 ANYWHERE = 0.6  # like ACROSS, for random impulses, which are as frequent in dark as in bright parts
 OPPOSITE = 0.35  # least share of random impulses in the half of the range opposite to their neighbours; half expected
 EVEN = 0.3  # least share of these in either half of that half
@@ -118,7 +119,9 @@ class _Outliers:
     def are_random(self) -> bool:
         """Whether outliers occur anywhere with any value, unlike texture, edges, stars and points of drawings."""
         share, middle = float(self.far.mean()), (self.low + self.high) / 2
-        if not FEWEST < share < MOST / 2 or _share(self.far[1:], self.far[:-1]) > SAME * share + 0.02:
+        if not FEWEST < share < MOST / 2 or self.hidden() > HIDDEN:
+            return False
+        if _share(self.far[1:], self.far[:-1]) > SAME * share + 0.02:
             return False
         bright, third = self.medians > middle, (self.high - self.low) / 3
         ends = self.medians < self.low + third, self.medians > self.high - third
@@ -130,9 +133,12 @@ class _Outliers:
 
     def share(self) -> float:
         """The probability of an impulse, including those too near to their neighbours to be visible."""
+        return float(self.far.mean()) / max(1 - self.hidden(), 0.5)
+
+    def hidden(self) -> float:
+        """The share of impulses too near to their neighbours to be visible."""
         ends = np.clip(self.medians - self.reach, self.low, None), np.clip(self.medians + self.reach, None, self.high)
-        unseen = float(np.nanmean(ends[1] - ends[0])) / (self.high - self.low)
-        return float(self.far.mean()) / max(1 - unseen, 0.5)
+        return float(np.nanmean(ends[1] - ends[0])) / (self.high - self.low)
 
 
 def lost(image: np.ndarray) -> np.ndarray | None:

@@ -355,7 +355,8 @@ def axe(tmp_path_factory):
         return archive.extractfile("package/axe.min.js").read().decode()
 
 
-@pytest.mark.parametrize("width, scheme", [(1280, "light"), pytest.param(390, "dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
 def test_axe_finds_nothing_serious(page, axe, files, width, scheme):
     seen = page("denoise", width=width, scheme=scheme)
     found, chosen = {}, {"denoise": "photo.png", "compare": "table.csv", "novelty": "table.csv"}

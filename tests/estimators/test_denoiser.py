@@ -163,6 +163,7 @@ def test_a_model_file_gives_the_same_answers(tmp_path, digits, from_noisy):
     np.testing.assert_array_equal(load(tmp_path / "model.npz").transform(digits[3]), from_noisy.transform(digits[3]))
 
 
+@pytest.mark.slow
 def test_more_effort_leaves_less_error_in_rows(digits):
     _, noisy, clean, tested = digits
     quick, standard = (

@@ -69,6 +69,7 @@ def test_rows_of_single_precision_have_the_answers_of_double_precision(method):
         np.testing.assert_allclose(single, double, rtol=0, atol=limit)
 
 
+@pytest.mark.slow
 def test_knowing_the_noise_is_worth_a_decibel(digits):
     train, clean = digits
     noisy = clean + 0.35 * np.random.default_rng(1).standard_normal(clean.shape)

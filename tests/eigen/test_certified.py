@@ -36,10 +36,31 @@ def test_a_space_is_orthonormal_and_its_products_are_tridiagonal(dtype):
 @pytest.mark.parametrize("values", [DECAYING, np.exp(-np.arange(N) / 9), np.linspace(1, 0, N) ** 6 - 0.01])
 def test_no_eigenvalue_outside_the_space_exceeds_the_bound(values):
     space = space_of(Stored(prescribed(values)), 3)
-    mean, spread = space._rest()
     outside = np.linalg.eigvalsh(complement(space))
-    assert mean == pytest.approx(outside.mean(), abs=1e-14)
-    assert outside[-1] <= mean + np.sqrt(spread)
+    spread = np.sqrt((len(outside) - 1) * outside.var())
+    assert space._bound_by_moments() == pytest.approx(outside.mean() + spread, abs=1e-7)  # √round-off
+    assert space._bound_by_moments() >= outside[-1]
+    rest = space._complement()
+    rest.grow(24)
+    assert outside[-1] <= rest._bound_by_chance() <= outside[-1] + 0.42 * np.ptp(outside)
+
+
+@pytest.mark.parametrize("steps", [24, 30, 48])
+def test_the_bound_by_chance_holds_for_every_start(steps, monkeypatch):
+    """ε is that of the theorem, with half of the probability for each end."""
+    values = np.linspace(-1, 1, N) ** 3  # many eigenvalues at both ends
+    space = certified._Krylov(prescribed(values), steps + 3, center=False)
+    space.grow(2)
+    inside = np.linalg.eigvalsh(complement(space))
+    error = (np.log(2 * 1.648 * np.sqrt(N) / 1e-8) / (2 * steps - 1)) ** 2
+    for seed in range(1, 51):  # the space itself starts from seed 0
+        start = np.random.default_rng(seed).standard_normal(N)
+        monkeypatch.setattr(certified, "_start", lambda *_, start=start, **options: start)
+        rest = space._complement()
+        rest.grow(steps)
+        ritz = np.linalg.eigvalsh(np.diag(rest.T[0]) + np.diag(rest.T[1], 1) + np.diag(rest.T[1], -1))
+        assert ritz[-1] - 1e-12 < inside[-1] <= rest._bound_by_chance()
+        assert rest._bound_by_chance() == pytest.approx(ritz[-1] + error / (1 - 2 * error) * np.ptp(ritz))
 
 
 def test_the_count_bounds_the_eigenvalues_above_a_level_also_in_a_small_space():
@@ -53,11 +74,12 @@ def test_the_count_bounds_the_eigenvalues_above_a_level_also_in_a_small_space():
             assert space._count_above(level, largest) >= np.sum(values > level)
 
 
-def test_few_steps_prove_a_decaying_spectrum_without_cholesky(monkeypatch):
-    monkeypatch.setattr(certified, "is_complete", lambda *_: pytest.fail("Cholesky was called"))
+@pytest.mark.parametrize("floor", [0.0, 0.02])  # with a floor, the moments prove nothing
+def test_few_steps_prove_a_decaying_spectrum_without_lapack(floor, monkeypatch):
     monkeypatch.setattr(certified, "Dense", lambda: pytest.fail("LAPACK was called"))
-    pairs = CertifiedLanczos().solve(Stored(prescribed(DECAYING)), 6, np.random.default_rng(0))
-    np.testing.assert_allclose(pairs.values, DECAYING[:6], atol=1e-14)
+    values = np.maximum(DECAYING, floor * np.linspace(1, 0.5, N))
+    pairs = CertifiedLanczos().solve(Stored(prescribed(values)), 6, np.random.default_rng(0))
+    np.testing.assert_allclose(pairs.values, values[:6], atol=1e-14)
 
 
 @pytest.mark.parametrize("values", [[9, 9, 5, 3], [9, 5, 5, 3], [9, 9, 9, 9, 5]])

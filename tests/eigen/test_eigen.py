@@ -16,7 +16,6 @@ from preimage.eigen import (
     storage_for,
 )
 from preimage.eigen.base import sketched_residuals
-from preimage.eigen.certified import is_complete
 from preimage.eigen.mixed import Mixed
 from preimage.exceptions import ConvergenceWarning
 from preimage.gram import operators
@@ -306,20 +305,6 @@ def test_steps_count_products_with_the_operator():
         assert solve(solver, operator, 3).steps == operator.count - 3  # the residuals take one each
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("spectrum", ["geometric", "degenerate", "rank-deficient", "indefinite"])
-def test_a_missing_pair_is_noticed(spectrum, dtype):
-    A = prescribed(SPECTRA[spectrum]).astype(dtype)
-    A, given = (A + A.T) / 2, (A + A.T) / 2
-    values, vectors = (part[..., ::-1] for part in np.linalg.eigh(A))
-    assert is_complete(A, values[:6], vectors[:, :6])
-    for missing in range(5):
-        kept = [number for number in range(6) if number != missing]
-        noticed = not is_complete(A, values[kept], vectors[:, kept])
-        assert noticed == (values[missing] > values[kept].min() + 1e-3)  # the copies of one value are all as good
-    np.testing.assert_array_equal(A, given)  # it is overwritten and restored
-
-
 @pytest.mark.parametrize("n", [300, 700])
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(0.05), Gaussian(1e-4), Linear()], ids=repr)
 def test_the_automatic_solver_finds_every_copy_of_a_repeated_eigenvalue(n, kernel):
@@ -367,16 +352,16 @@ def test_lapack_reports_residuals_of_round_off_for_all_pairs():
     "n, k, expected",
     [
         (2, 1, Dense),
-        (199, 2, Dense),
-        (200, 2, CertifiedLanczos),
-        (500, 41, CertifiedLanczos),
-        (500, 42, Dense),
+        (149, 2, Dense),
+        (150, 2, CertifiedLanczos),
+        (500, 62, CertifiedLanczos),
+        (500, 63, Dense),
         (500, 499, Dense),
-        (1200, 100, CertifiedLanczos),
-        (1200, 101, Dense),
-        (1201, 1, BlockKrylov),
-        (1201, 60, BlockKrylov),
-        (1201, 61, Dense),
+        (2500, 312, CertifiedLanczos),
+        (2500, 313, Dense),
+        (2501, 1, BlockKrylov),
+        (2501, 125, BlockKrylov),
+        (2501, 126, Dense),
         (5000, 250, BlockKrylov),
         (5000, 251, Dense),
         (5001, 5000, BlockKrylov),  # does not fit

@@ -200,10 +200,34 @@ def test_blas_obeys_n_jobs_too(libraries):
     assert blas_threads() == {2}
 
 
+def test_blas_has_one_thread_but_in_large_calls_of_lapack(libraries):
+    with threads.limited():
+        assert threads.n_threads() == 2
+        assert blas_threads() == {1}
+        with threads.threaded_blas(threads.LARGE + 1):
+            assert blas_threads() == {2}
+            with threads.single_threaded_blas():
+                assert blas_threads() == {1}
+            assert blas_threads() == {2}
+        with threads.threaded_blas(threads.LARGE):
+            assert blas_threads() == {1}
+    with threads.limited(1), threads.threaded_blas(threads.LARGE + 1):
+        assert blas_threads() == {1}
+    with threads.single_threaded(), threads.threaded_blas(threads.LARGE + 1):
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+def test_little_work_is_done_in_the_calling_thread(libraries):
+    work = {name: lambda kernel, n=n: tiles.gram(kernel, rows(n, 3)) for name, n in (("little", 600), ("much", 2400))}
+    assert threads_used(work["little"]) == {threading.current_thread().name}
+    assert len(threads_used(work["much"]) - {threading.current_thread().name}) == 2
+
+
 def test_several_holders_leave_the_least_of_their_limits(libraries):
-    with threads._hold_blas(2):
+    with threads._hold_blas(0, 2):
         assert blas_threads() == {2}
-        with threads._hold_blas(1):
+        with threads._hold_blas(0, 1):
             assert blas_threads() == {1}
         assert blas_threads() == {2}
     assert blas_threads() == {2}

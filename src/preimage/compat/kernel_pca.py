@@ -21,7 +21,7 @@ from preimage.compat.matrices import center_any, nonnegative, writable_square
 from preimage.eigen import Dense, Eigenpairs, Lanczos, Solver
 from preimage.eigen.randomized import Randomized
 from preimage.estimators.conventions import generator
-from preimage.gram import tiles
+from preimage.gram import threads, tiles
 from preimage.gram.operators import Stored, Symmetric, choose_storage, gram_operator
 from preimage.io.models import Persistent
 from preimage.kernels import Kernel
@@ -154,6 +154,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @threads.limited()
     def fit(self, X: RowsLike, y=None):
         """Find the components of the rows of X; with a precomputed kernel, X is the kernel matrix."""
         if self.fit_inverse_transform and self._precomputed:
@@ -219,7 +220,8 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         codes = check_array(self._training_codes)  # there may be no component to learn from
         ridge = tiles.gram(self._kernel(), codes)
         ridge.flat[:: len(ridge) + 1] += self.alpha
-        self.dual_coef_ = scipy.linalg.solve(ridge.T, X, assume_a="pos", overwrite_a=True)
+        with threads.threaded_blas(len(ridge)):
+            self.dual_coef_ = scipy.linalg.solve(ridge.T, X, assume_a="pos", overwrite_a=True)
         self.X_transformed_fit_ = codes
 
     def _centred_gram(self, X: RowsLike, stored: bool) -> tuple[Symmetric, np.ndarray]:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from preimage._typing import Array
+from preimage.gram import threads
 
 Pairs = tuple[Array, Array]
 
@@ -22,31 +23,30 @@ def leading(matrix: Array, k: int) -> Pairs:
 def subset(matrix: Array, k: int, *, lower: bool = True, overwrite: bool = False) -> Pairs | None:
     """The k leading pairs by ``syevr``; None if pairs are missing or their vectors are not orthonormal."""
     n = len(matrix)
-    values, vectors = scipy.linalg.eigh(
-        matrix,
-        lower=lower,
-        subset_by_index=(n - k, n - 1),
-        driver="evr",
-        overwrite_a=overwrite,
-        check_finite=False,
-    )
+    with threads.threaded_blas(n):
+        values, vectors = scipy.linalg.eigh(
+            matrix,
+            lower=lower,
+            subset_by_index=(n - k, n - 1),
+            driver="evr",
+            overwrite_a=overwrite,
+            check_finite=False,
+        )
     return (values, vectors) if len(values) == k and _is_orthonormal(vectors) else None
 
 
 def tridiagonal(diagonal: Array, beside: Array, k: int) -> Pairs:
     """The k leading pairs of a tridiagonal matrix, ascending, from its diagonal and off-diagonal."""
-    n = len(diagonal)
-    values, vectors = scipy.linalg.eigh_tridiagonal(
-        diagonal, beside, select="i", select_range=(n - k, n - 1), lapack_driver="stemr", check_finite=False
-    )
-    if len(values) == k and _is_orthonormal(vectors):
-        return values, vectors
-    return divide_and_conquer(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1), k)
+    values, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside, check_finite=False)
+    if len(values) < len(diagonal) or not _is_orthonormal(vectors):
+        values, vectors = divide_and_conquer(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+    return values[-k:], vectors[:, -k:]
 
 
 def divide_and_conquer(matrix: Array, k: int | None = None) -> Pairs:
     """The k leading pairs, or all, from the whole decomposition."""
-    values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
+    with threads.threaded_blas(len(matrix)):
+        values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
     first = len(values) - (len(values) if k is None else k)
     return values[first:], vectors[:, first:]
 

@@ -8,6 +8,7 @@ from preimage import kernels
 from preimage._typing import Array
 from preimage.decoding import METHODS, CodeMap, Known, Neighbours, Uncertainty, fit_map
 from preimage.estimators import conventions
+from preimage.gram import threads
 from preimage.io.models import Persistent
 from preimage.preimages.base import refuse_precomputed
 from preimage.tensors import as_numpy, is_tensor
@@ -64,7 +65,7 @@ class Decoder(Persistent, conventions.NestedParameters):
 
     def fit(self, Z, X):
         """Learn from the codes Z of the rows X, dense or sparse."""
-        with conventions.unchanged_on_failure(self):
+        with conventions.unchanged_on_failure(self), threads.limited():
             Z = conventions.read_rows(self, Z, ensure_min_samples=3)
             X = check_array(
                 as_numpy(X) if is_tensor(X) else X, dtype=conventions.FLOATS, accept_sparse="csr", input_name="X"
@@ -82,6 +83,7 @@ class Decoder(Persistent, conventions.NestedParameters):
 
     @conventions.also_tensors
     @conventions.finite_answers
+    @threads.limited()
     def predict(self, Z):
         """The rows decoded from the codes Z, as a dense array."""
         Z = self._codes(Z)

@@ -73,9 +73,10 @@ def fit_exact(settings: Settings, X: Rows, rng: Generator, *, solver: Any = None
         conventions.check_kernel_matrix(X)
     kernel = _resolved(settings.kernel, X)
     wanted = settings.component_number(kernel, X, X.shape[0], rng)
-    return decomposition.fit(
-        kernel, X, wanted, center=settings.center, solver=solver or settings.solver, rng=rng, gram=gram
-    )
+    with threads.suited(X.shape[0] * X.size):
+        return decomposition.fit(
+            kernel, X, wanted, center=settings.center, solver=solver or settings.solver, rng=rng, gram=gram
+        )
 
 
 def fit_chunks(settings: Settings, rows: Chunks, rng: Generator) -> OnFeatures:

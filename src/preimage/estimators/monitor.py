@@ -15,6 +15,7 @@ from preimage.estimators import conventions
 from preimage.estimators.diagnosis import DiagnosisMixin
 from preimage.estimators.kernel_pca import KernelPCA
 from preimage.exceptions import ConstantColumnWarning, FewRowsWarning, NothingFilteredWarning, PreimageWarning, silenced
+from preimage.gram import threads
 from preimage.io.models import Persistent
 from preimage.kernels import Gaussian, Kernel, Linear, Precomputed
 from preimage.kernels.base import is_number
@@ -97,7 +98,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
 
     def fit(self, X, y=None):
         """Fit to rows of normal operation, in time order."""
-        with conventions.unchanged_on_failure(self):
+        with conventions.unchanged_on_failure(self), threads.limited():
             X = conventions.read_rows(self, X, ensure_min_samples=FEWEST).astype(float, copy=False)
             self._check(X)
             if as_limits(self.limits).fits:

@@ -279,7 +279,8 @@ def center_in_place(matrix: np.ndarray) -> None:
         def centre(rows: slice, halves: Array = halves) -> None:
             matrix[rows] -= halves[rows, None] + halves
 
-        threads.parallel_map(centre, tiles.slices(matrix.shape[0], 128))
+        with threads.suited(20 * matrix.size):
+            threads.parallel_map(centre, tiles.slices(matrix.shape[0], 128))
 
 
 def check_storage(storage: str) -> None:

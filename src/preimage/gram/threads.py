@@ -5,9 +5,12 @@ The budget is scikit-learn's ``working_memory`` (MiB)::
     with sklearn.config_context(working_memory=256): ...
 
 There is one thread for each core that affinity and container limits leave to the process, but no more than
-``OMP_NUM_THREADS``, ``threadpool_limits`` or a joblib worker allows to numerical libraries. While these threads work,
-BLAS has one thread in each: idle BLAS threads would compete with ours. numpy releases the interpreter's lock in
-products and exponentials, which are nearly all the work.
+``OMP_NUM_THREADS``, ``threadpool_limits`` or a joblib worker allows to numerical libraries. numpy releases the
+interpreter's lock in products and exponentials, which are nearly all the work.
+
+BLAS has one thread, in each of ours and everywhere else in the methods of estimators. Its idle threads wait in a busy
+loop; numpy and scipy have a BLAS each, and the threads of one keep those of the other, and ours, from the cores for
+milliseconds at a time. Only a single large call of LAPACK gains from them: :func:`threaded_blas`.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ from sklearn import config_context, get_config
 from threadpoolctl import LibController, ThreadpoolController
 
 Task = TypeVar("Task")
+
+LARGE = 1000  # rows of a matrix from which LAPACK gains from several threads
+FEW = 4e7  # multiplications, about 2 ms: starting threads for fewer takes longer than they save
 
 
 def working_bytes() -> int:
@@ -119,16 +125,12 @@ def thread_number(n_jobs: Any) -> int | None:
 
 
 @contextmanager
-def limited(n_jobs: Any) -> Iterator[None]:
-    """Limit our threads and those of BLAS to ``n_jobs``; None changes nothing."""
-    number = thread_number(n_jobs)
-    if number is None:
-        yield
-        return
-    before = _most.get()
-    token = _most.set(number if before is None else min(before, number))
+def limited(n_jobs: Any = None) -> Iterator[None]:
+    """Limit our threads to ``n_jobs``, and BLAS to one thread; None leaves our own to the environment."""
+    before, number = _most.get(), thread_number(n_jobs)
+    token = _most.set(min((limit for limit in (before, number) if limit is not None), default=None))
     try:
-        with _hold_blas(number) if number < n_cores() else nullcontext():
+        with _hold_blas(_BY_DEFAULT, 1):
             yield
     finally:
         _most.reset(token)
@@ -145,17 +147,30 @@ def single_threaded() -> Iterator[None]:
         _alone.reset(token)
 
 
+def suited(operations: float) -> AbstractContextManager[None]:
+    """Run work of few operations in the calling thread: it is done before others have started."""
+    return single_threaded() if operations < FEW and not _alone.get() else nullcontext()
+
+
 def single_threaded_blas() -> AbstractContextManager[None]:
     """Limit BLAS to one thread, so that our own threads have the cores to themselves."""
-    return _hold_blas(1)
+    return _hold_blas(_ALWAYS, 1)
+
+
+def threaded_blas(n: int) -> AbstractContextManager[None]:
+    """Give BLAS all our threads, for one call of LAPACK on n × n numbers, if it gains from them and they are free."""
+    return _hold_blas(_FOR_ONE_CALL, n_threads()) if n > LARGE else nullcontext()
+
+
+_ALWAYS, _FOR_ONE_CALL, _BY_DEFAULT = range(3)  # the first of these ranks that somebody holds decides
 
 
 @contextmanager
-def _hold_blas(most: int) -> Iterator[None]:
+def _hold_blas(rank: int, most: int) -> Iterator[None]:
     """Limit BLAS to ``most`` threads in the whole process until the last holder releases it."""
     holder = object()
     try:
-        _hold.enter(holder, most)
+        _hold.enter(holder, (rank, most))
         yield
     finally:
         try:
@@ -166,18 +181,19 @@ def _hold_blas(most: int) -> Iterator[None]:
 
 
 class _Hold:
-    """A limit on BLAS shared by several threads: the lowest that any of them set. Every step is idempotent."""
+    """A limit on BLAS shared by several threads: of those of the first rank, the lowest. Every step is idempotent."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.holders: dict[object, int] = {}
+        self.holders: dict[object, tuple[int, int]] = {}
         self.before: list[tuple[LibController, int]] = []
+        self.applied: Any = None  # the limit that all libraries have; Ellipsis while they are being changed
 
-    def enter(self, holder: object, most: int) -> None:
+    def enter(self, holder: object, limit: tuple[int, int]) -> None:
         with self.lock:
             if not self.before:
                 self.before = [(library, library.num_threads) for library in _libraries("blas")]
-            self.holders[holder] = most
+            self.holders[holder] = limit
             self._apply()
 
     def leave(self, holder: object) -> None:
@@ -186,11 +202,15 @@ class _Hold:
             self._apply()
 
     def _apply(self) -> None:
-        least = min(self.holders.values(), default=None)
+        least = min(self.holders.values())[1] if self.holders else None
+        if least == self.applied:
+            return
+        self.applied = ...
         for library, number in self.before:
             wanted = number if least is None else min(least, number)
             if library.num_threads != wanted:
                 library.set_num_threads(wanted)
+        self.applied = least
         if least is None:
             self.before = []
 
@@ -205,7 +225,7 @@ class _Hold:
 
         BLAS keeps their limit: OpenBLAS can deadlock if it is asked for more threads after a fork during its work.
         """
-        self.lock, self.holders, self.before = Lock(), {}, []
+        self.lock, self.holders, self.before, self.applied = Lock(), {}, [], None
 
 
 _hold = _Hold()

@@ -27,45 +27,49 @@ Place = tuple[slice, slice]  # the rows and the columns of a tile
 
 def cross(kernel: Kernel, X: Rows, Y: Rows) -> np.ndarray:
     """The kernel matrix between the rows of X and the rows of Y."""
-    out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y))
-    right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
+    with threads.suited(_operations(X, Y)):
+        out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y))
+        right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
 
-    def fill(rows: slice) -> None:
-        left = right.like(X[rows])
-        for columns in slices(Y.shape[0], side):
-            left.values(right[columns], out[rows, columns])
+        def fill(rows: slice) -> None:
+            left = right.like(X[rows])
+            for columns in slices(Y.shape[0], side):
+                left.values(right[columns], out[rows, columns])
 
-    threads.parallel_map(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
-    return out
+        threads.parallel_map(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
+        return out
 
 
 def gram(kernel: Kernel, X: Rows) -> np.ndarray:
     """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
-    out, points = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), PreparedRows.of(kernel, X)
-    threads.parallel_map(lambda place: tile(points, place, out[place]), upper_tiles(X))
-    mirror(out)
-    return out
+    with threads.suited(_operations(X, X) / 2):
+        out, points = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), PreparedRows.of(kernel, X)
+        threads.parallel_map(lambda place: tile(points, place, out[place]), upper_tiles(X))
+        mirror(out)
+        return out
 
 
 def multiply(kernel: Kernel, X: Rows, Y: Rows, V: np.ndarray) -> np.ndarray:
     """K(X, Y) @ V without storing K."""
-    out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
-    right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
-    parts = [(columns, right[columns]) for columns in slices(Y.shape[0], side)]  # sparse rows are copied here, once
+    with threads.suited(_operations(X, Y) + X.shape[0] * V.size):
+        out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
+        right, side = PreparedRows.of(kernel, Y, other=X), tile_side(Y)
+        parts = [(columns, right[columns]) for columns in slices(Y.shape[0], side)]  # sparse rows are copied once, here
 
-    def fill(rows: slice) -> None:
-        left = right.like(X[rows])
-        for columns, part in parts:
-            out[rows] += left.values(part) @ V[columns]
+        def fill(rows: slice) -> None:
+            left = right.like(X[rows])
+            for columns, part in parts:
+                out[rows] += left.values(part) @ V[columns]
 
-    threads.parallel_map(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
-    return out
+        threads.parallel_map(fill, slices(X.shape[0], min(fair_length(X.shape[0]), side)))
+        return out
 
 
 def multiply_symmetric(kernel: Kernel, X: Rows, V: np.ndarray) -> np.ndarray:
     """K(X, X) @ V without storing K, each off-diagonal tile computed once and used twice."""
-    places, points = upper_tiles(X), PreparedRows.of(kernel, X)
-    return multiply_tiles(places, lambda number: symmetric_tile(points, places[number]), V, value_dtype(X, X))
+    with threads.suited(_operations(X, X) / 2 + X.shape[0] * V.size):
+        places, points = upper_tiles(X), PreparedRows.of(kernel, X)
+        return multiply_tiles(places, lambda number: symmetric_tile(points, places[number]), V, value_dtype(X, X))
 
 
 def multiply_tiles(
@@ -104,7 +108,8 @@ def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
     def fill(rows: slice) -> None:
         out[..., rows] = V.T @ matrix[:, rows]
 
-    threads.parallel_map(fill, slices(matrix.shape[0], 2 * TILE))
+    with threads.suited(matrix.shape[0] * V.size):
+        threads.parallel_map(fill, slices(matrix.shape[0], 2 * TILE))
     return out.T
 
 
@@ -273,7 +278,8 @@ def mirror(matrix: np.ndarray) -> None:
         np.copyto(block, block.T.copy(), where=_below_diagonal(len(block)))
         matrix[part.stop :, part] = matrix[part, part.stop :].T
 
-    threads.parallel_map(copy, slices(len(matrix), max(TILE // 8, len(matrix) // 64)))
+    with threads.suited(20 * matrix.size):
+        threads.parallel_map(copy, slices(len(matrix), max(TILE // 8, len(matrix) // 64)))
 
 
 @lru_cache(maxsize=16)
@@ -328,8 +334,14 @@ def upper_tiles(X: Rows) -> list[Place]:
 
 
 def fair_length(n: int) -> int:
-    """Rows per task, so that every thread gets several tasks and none is larger than a tile."""
-    return max(1, min(TILE, -(-n // (2 * threads.n_threads()))))
+    """Rows per task, so that each of several threads gets two or more tasks and none is larger than a tile."""
+    n_threads = threads.n_threads()
+    return max(1, min(TILE, -(-n // (2 * n_threads if n_threads > 1 else 1))))
+
+
+def _operations(X: Rows, Y: Rows) -> float:
+    """About how many multiplications the kernel values between the rows of X and of Y cost; an exponential costs 20."""
+    return X.shape[0] * Y.shape[0] * (Y.size / max(Y.shape[0], 1) + 20)
 
 
 def floating(X: Rows) -> Any:

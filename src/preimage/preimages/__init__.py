@@ -8,6 +8,7 @@ import numpy as np
 
 from preimage._typing import Rows
 from preimage.expansion import FeatureVectors, check_vectors
+from preimage.gram import threads
 from preimage.kernels import Kernel, Precomputed, knows
 from preimage.preimages.base import EVERYTHING as EVERYTHING
 from preimage.preimages.base import InverseMap, PreimageMethod, Preimages, dense_rows
@@ -116,6 +117,7 @@ def imputers(kernel: Kernel) -> tuple[PreimageMethod, ...]:
     return (Learned(), Distance() if knows(kernel, "profile", "inverse") else Nearest())
 
 
+@threads.limited()
 def find_preimage(
     expansion: FeatureVectors, method: Any = "auto", *, starts: Rows | None = None, random_state: int = 0
 ) -> Preimages:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from preimage.expansion import Expansion, check_vectors
+from preimage.gram import threads
 from preimage.kernels import Kernel, knows
 from preimage.kernels.base import is_number
 from preimage.reduced.base import ReducedSet, ReductionMethod
@@ -32,6 +33,7 @@ def choose_reduction_method(kernel: Kernel) -> ReductionMethod:
     return Greedy() if knows(kernel, "gradient") and kernel.positive_definite else Selected()
 
 
+@threads.limited()
 def reduced_set(expansion: Expansion, n_points: int, *, method: Any = "auto") -> ReducedSet:
     """The vectors of an expansion over ``n_points`` points.
 

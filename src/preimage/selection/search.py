@@ -17,6 +17,7 @@ from preimage._typing import RowsLike
 from preimage.eigen.mixed import Mixed
 from preimage.estimators import KernelPCA, conventions, inverse
 from preimage.estimators.fitting import Settings
+from preimage.gram import threads
 from preimage.kernels import scales
 from preimage.preimages.base import refuse_precomputed
 from preimage.statistics.noise_level import NoiseLevel, noise_level
@@ -117,6 +118,7 @@ class Selection:
         return {name: [row[name] for row in rows] for name in names}
 
 
+@threads.limited()
 def select(
     X: RowsLike,
     *,

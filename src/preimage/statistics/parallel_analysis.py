@@ -61,6 +61,7 @@ class ParallelAnalysis:
         return float(np.sum((self.eigenvalues - self.thresholds)[: self.n_components]))
 
 
+@threads.limited()
 def parallel_analysis(
     X: RowsLike,
     kernel: Kernel,

@@ -56,7 +56,7 @@ def _are_texture(impulses: Impulses, image: np.ndarray) -> bool:
     if not isinstance(impulses.law, RandomImpulses) or impulses.law.p > FEW:
         return False
     rest = filled(image, impulses.missing)
-    return _is_hidden(measured_noise(rest.reshape(-1, *rest.shape[-2:]), Limits.of(image[None])), float(np.ptp(image)))
+    return _is_hidden(measured_noise(rest.reshape(-1, *rest.shape[-2:]), Limits.of(image)), float(np.ptp(image)))
 
 
 def _without_impulses(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
@@ -84,12 +84,13 @@ def estimated_noise(image: np.ndarray) -> NoiseCurve:
         size = " × ".join(map(str, image.shape[:-1]))
         warn(f"an image of {size} points is too small to estimate its noise: give noise=σ.", NoiseLevelWarning)
         return NoiseCurve(0.0, 0.0)
-    curve = replace(measured_noise(image, Limits.of(image[None])), doubt=DOUBT)
-    if stored is None:
-        _warn_of_texture(curve, float(np.ptp(image)))
-    if stored is None and not curve.limits:  # strokes of drawings and text, which lie on a limit, look correlated
+    curve = replace(measured_noise(image, Limits.of(image)), doubt=DOUBT)
+    if stored:
+        return _before_storing(curve, stored, image)
+    _warn_of_texture(curve, float(np.ptp(image)))
+    if not curve.limits:  # strokes of drawings and text, which lie on a limit, look correlated
         _warn_of_shared(image.mean(axis=-1), float(np.sqrt(curve.before(float(image.mean())))))
-    return _before_storing(curve, stored, image) if stored else curve
+    return curve
 
 
 def _before_storing(curve: NoiseCurve, stored: BeforeJpeg, image: np.ndarray) -> NoiseCurve:
@@ -98,9 +99,7 @@ def _before_storing(curve: NoiseCurve, stored: BeforeJpeg, image: np.ndarray) ->
     if curve.slope == curve.bend == 0:
         return replace(curve, floor=max(curve.floor, white**2))
     shown = float(np.mean(curve.before(image)))
-    return (
-        curve if shown > (STILL_THERE * white) ** 2 else NoiseCurve(0.0, white**2, Limits.of(image[None]), doubt=DOUBT)
-    )
+    return curve if shown > (STILL_THERE * white) ** 2 else NoiseCurve(0.0, white**2, Limits.of(image), doubt=DOUBT)
 
 
 def _warn_of_texture(curve: NoiseCurve, extent: float) -> None:
@@ -132,7 +131,7 @@ def _warn_of_shared(grey: np.ndarray, sigma: float) -> None:
 
 
 def _given(image: np.ndarray, law: NoiseLaw) -> NoiseCurve:
-    limits = Limits.of(image[None])
+    limits = Limits.of(image)
     if isinstance(law, GaussianNoise):
         limits = Limits(*law.clip) if law.clip else limits
         _warn_of_more_than_shown(law.sigma, image, limits)

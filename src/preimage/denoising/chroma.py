@@ -7,7 +7,7 @@ resolution.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -98,7 +98,7 @@ class CoarseColours:
         level = float(np.sqrt(variances[0])) / max(float(np.ptp(channels[..., 0])), 1e-12)
         noisy, plan = (channels - offset).astype(np.float32), Plan(effort, level, doubt=DOUBT)
         found = combined(noisy, lambda estimate: variances, plan, rng, weights)
-        return Answered(found.image + offset, found.risk, found.candidates)
+        return replace(found, image=found.image + offset)
 
     @cached_property
     def _channels(self) -> np.ndarray:

@@ -117,10 +117,10 @@ class _Patches:
 
     def fitted(self, limits: Limits, power: int) -> NoiseCurve:
         """The curve of flat patches, a constant plus a power of x; the curve of each round finds the next patches."""
-        curve, chosen = NoiseCurve(0.0, 1.0, limits), self._flat_in_bands(limits)
+        chosen = self._flat_in_bands(limits)
+        curve = NoiseCurve(0.0, max(float(np.mean(self.squares[chosen])), 1e-12), limits)
         for _ in range(ROUNDS):
-            floor = max(float(np.mean(self.squares[chosen])), 1e-12) if curve.floor == 1.0 else curve.floor
-            curve = self._regressed(replace(curve, floor=floor), chosen, power)
+            curve = self._regressed(curve, chosen, power)
             chosen = self.flat(curve, MANY_TEXTURE if power or limits else TEXTURE)
         return curve
 
@@ -169,14 +169,17 @@ class _Patches:
 
     def misfit(self, curve: NoiseCurve, chosen: np.ndarray) -> float:
         """χ² of the mean squares in bands of brightness."""
-        order = chosen[np.argsort(self.means[chosen])]
         total = 0.0
-        for band in np.array_split(order, BANDS):
-            if len(band):
-                variance = float(curve.variance(self.means[band]).mean())
-                gap = float(self.squares[band].mean()) - variance
-                total += gap**2 / (2 * variance**2 / (N_FINE * self.apart * len(band)) + (0.02 * variance) ** 2)
+        for band in self._bands(chosen):
+            variance = float(curve.variance(self.means[band]).mean())
+            gap = float(self.squares[band].mean()) - variance
+            total += gap**2 / (2 * variance**2 / (N_FINE * self.apart * len(band)) + (0.02 * variance) ** 2)
         return total
+
+    def _bands(self, chosen: np.ndarray) -> list[np.ndarray]:
+        """The indices of some patches in bands of brightness."""
+        order = chosen[np.argsort(self.means[chosen])]
+        return [band for band in np.array_split(order, BANDS) if len(band)]
 
     def _regressed(self, curve: NoiseCurve, chosen: np.ndarray, power: int) -> NoiseCurve:
         """A constant, or a constant plus a power of x, fitted to the squares as they would be without limits."""
@@ -201,12 +204,9 @@ class _Patches:
 
     def _flat_in_bands(self, limits: Limits) -> np.ndarray:
         """The flattest patches of every band of brightness, as a start."""
-        order = self._telling(limits)
-        order = order[np.argsort(self.means[order])]
-        bands = [band for band in np.array_split(order, BANDS) if len(band)]
-        return np.concatenate(
-            [band[self.uneven[band] <= np.quantile(self.uneven[band], FLATTEST[0])] for band in bands]
-        )
+        bands = self._bands(self._telling(limits))
+        flat = [band[self.uneven[band] <= np.quantile(self.uneven[band], FLATTEST[0])] for band in bands]
+        return np.concatenate(flat)
 
 
 def _some_patches(channel: np.ndarray) -> np.ndarray:

@@ -72,8 +72,9 @@ class NoisyPicture:
 
     def answered(self, plan: Plan, rng: np.random.Generator) -> Answered:
         """The estimate by patches, with its risk."""
-        found = combined(self._inside(self.image), self._variances, plan, rng)
-        return Answered(self._outside(found.image), found.risk, found.candidates)
+        inside = ((self.image - self._offset) @ self._basis.T).astype(np.float32)
+        found = combined(inside, self._variances, plan, rng)
+        return replace(found, image=self.curve.undone(self._means(found.image)).astype(self.image.dtype))
 
     @cached_property
     def _basis(self) -> np.ndarray:
@@ -97,12 +98,6 @@ class NoisyPicture:
         paper = np.median(grey)
         sigma = np.sqrt(self.curve.variance(paper) / self.image.shape[-1])
         return bool(np.mean(np.abs(grey - paper) < 2 * sigma) > PAPER and grey.std() > CONTRAST * sigma)
-
-    def _inside(self, image: np.ndarray) -> np.ndarray:
-        return ((image - self._offset) @ self._basis.T).astype(np.float32)
-
-    def _outside(self, inside: np.ndarray) -> np.ndarray:
-        return self.curve.undone(self._means(inside)).astype(self.image.dtype)
 
     def _means(self, inside: np.ndarray) -> np.ndarray:
         return inside.astype(float) @ self._basis + self._offset
@@ -194,7 +189,7 @@ def combined(
         still = _answers(noisy, variances, plan)
     with progress.part_of("patches", 1, 2):
         moved = _answers(starts[1], lambda estimate: (1 + STEP**2) * variances(estimate), plan)  # the probe is noise
-    names = list(still)
+    n_groups = len(still)
     if plan.effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
         groups = np.stack([still["two steps"], moved["two steps"]])
         still["kernel"], moved["kernel"] = on_groups.by_kernel(np.stack(starts), groups, float(size.flat[0]), STEP, rng)
@@ -203,7 +198,7 @@ def combined(
     changes = (counted * size * probe * (moved[name] - still[name]) for name in still)
     slopes = [float(np.mean(change, dtype=float)) / STEP for change in changes]
     risk = CombinationRisk.of(gaps, slopes, float(np.mean(counted * np.square(size), dtype=float)))
-    best = risk.least(len(names))
+    best = risk.least(n_groups)
     image = np.sum([np.float32(weight) * answer for weight, answer in zip(best, still.values(), strict=True)], axis=0)
     error = float(np.hypot(plan.doubt, np.sqrt(2 / noisy.size)))
     *alone, found = (risk.estimate(mean, EXCESS[plan.effort], error) for mean in (*np.eye(len(still)), best))

@@ -5,6 +5,7 @@ import pytest
 
 from preimage.denoising import Budget, Learner, Recipe, Units, cut, small_patches
 from preimage.denoising.examples import Clean, Noisy
+from preimage.denoising.learning import in_units
 from preimage.denoising.linear import LinearFilter
 from preimage.denoising.readout import SecondMoments, gather
 from preimage.denoising.saturation import Limits, Mending
@@ -406,7 +407,7 @@ def test_units_keep_the_law_of_the_noise():
     assert abs(float(inside.mean())) < 1e-3
     assert float(inside.std()) == pytest.approx(1, rel=1e-3)
     np.testing.assert_allclose(units.outside(inside), images, atol=1e-4)
-    moved = units.noise(GaussianNoise(5.0))(inside, RNG(1)) - inside
+    moved = in_units(GaussianNoise(5.0), units)(inside, RNG(1)) - inside
     assert float(moved.std()) == pytest.approx(0.1, rel=0.05)
 
 

@@ -8,8 +8,6 @@ because it errs most at its own highest frequencies (Facciolo, Pierazzo & Morel 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.fft import dctn, idctn
 
@@ -25,9 +23,7 @@ def fits(grid: tuple[int, ...]) -> bool:
     return len(grid) >= 2 and min(grid[-2:]) >= SHORTEST
 
 
-def with_coarse_answer(
-    answer: np.ndarray, noisy: np.ndarray, variances: np.ndarray, steps: Callable[[tuple[int, ...]], Steps]
-) -> np.ndarray:
+def with_coarse_answer(answer: np.ndarray, noisy: np.ndarray, variances: np.ndarray, steps: Steps) -> np.ndarray:
     """The estimate with its lowest frequencies taken from the estimate of the coarse image.
 
     Parameters
@@ -35,13 +31,13 @@ def with_coarse_answer(
     answer, noisy : arrays of shape (grid…, height, width, channels)
     variances : array
         The variances of the noise: of the shape of ``noisy``, or one per channel if they are the same everywhere.
-    steps : callable
-        From the grid of an image to the steps that denoise it.
+    steps : Steps
+        The steps that denoise the coarse image.
     """
     small = _coarse(noisy)
     coarse = variances if variances.ndim == 1 else np.maximum(_coarse(variances), variances.min())
     coarse = (coarse / QUARTER**2).astype(np.float32)
-    *_, found = steps(small.shape[:-1])(small, lambda estimate: coarse).values()
+    *_, found = steps(small, lambda estimate: coarse).values()
     whole = _frequencies(answer)
     height, width = (int(KEPT * n) for n in small.shape[-3:-1])
     whole[..., :height, :width, :] = QUARTER * _frequencies(found)[..., :height, :width, :]

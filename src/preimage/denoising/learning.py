@@ -47,9 +47,10 @@ class Units:
         """Images in the units of the data, in double precision."""
         return self.offset + self.scale * images.astype(float)
 
-    def noise(self, law: NoiseLaw) -> Callable[[Images, np.random.Generator], Images]:
-        """The law for images in these units."""
-        return lambda images, rng: self.inside(law(self.outside(images), rng))
+
+def in_units(law: NoiseLaw, units) -> Callable[[Images, np.random.Generator], Images]:
+    """The law for images in other units."""
+    return lambda images, rng: units.inside(law(units.outside(images), rng))
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,8 @@ class Learner:
     def from_noisy(self, images: Images, sigma: float, rng: np.random.Generator, limits: Limits | None = None) -> Stack:
         """A stack learned from images with Gaussian noise, clipped at limits; on average it removes less than σ."""
         trusted = limits.trusted(images, sigma) if limits else np.ones(images.shape[:-1], dtype=bool)
-        useful, trusted = images[_most(trusted)], trusted[_most(trusted)]
+        enough = _enough(trusted)
+        useful, trusted = images[enough], trusted[enough]
         if len(useful) < 2:
             warn(
                 "nearly all values are clipped at the ends of their range, so nothing can be learned from them and "
@@ -178,7 +180,7 @@ def _split(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray
     return order[:n_validation], order[n_validation:]
 
 
-def _most(trusted: np.ndarray) -> np.ndarray:
+def _enough(trusted: np.ndarray) -> np.ndarray:
     """The images with enough trusted points to learn from; at least the best two, if they have any."""
     share = trusted.reshape(len(trusted), -1).mean(axis=1)
     return (share > 0) & ((share >= 0.1) | (share >= np.sort(share)[-2:].min()))

@@ -155,8 +155,9 @@ class Plan:
     drawn: bool = False
     doubt: float = 0.0
 
-    def steps(self, grid: tuple[int, ...]) -> Steps:
-        """The steps for an image of this shape."""
+    @property
+    def steps(self) -> Steps:
+        """The steps that denoise the image."""
         side = 7 if self.level <= FINE else 9 if self.level <= MIDDLE else 11
         if self.effort == "quick":
             steps = Steps(Search(side, 16, 21, 7), Search(7, 32, 21, 7))
@@ -165,7 +166,7 @@ class Plan:
         else:
             first, second, last = Search(side, 18, 37, 4), Search(7, 64, 37, 4), Search(9, 90, 37, 5)
             steps = Steps(first, second, Search(6, 64, 45, 4), 6, 3, last)
-        return (steps.each(lambda search: replace(search, window=WIDE)) if self.drawn else steps).within(grid)
+        return steps.each(lambda search: replace(search, window=WIDE)) if self.drawn else steps
 
 
 def combined(
@@ -207,9 +208,8 @@ def combined(
 
 def _answers(noisy: np.ndarray, variances: Variance, plan: Plan) -> dict[str, np.ndarray]:
     """The estimates of all steps; unless quick, also the last one with the lowest frequencies of the coarse image."""
-    grid = noisy.shape[:-1]
-    found = plan.steps(grid)(noisy, variances)
-    if plan.effort != "quick" and coarse.fits(grid):
+    found = plan.steps(noisy, variances)
+    if plan.effort != "quick" and coarse.fits(noisy.shape[:-1]):
         *_, last = found.values()
         at_quarter = replace(plan, level=plan.level / coarse.QUARTER)
         found["coarse"] = coarse.with_coarse_answer(last, noisy, variances(last), at_quarter.steps)

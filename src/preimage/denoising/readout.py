@@ -60,8 +60,7 @@ def gather(features: Features, view: View, read: Reader, examples: Examples, pla
 
     squares, cross = np.zeros((features.n, features.n)), np.zeros((features.n, 1))
     for part in tiles.slices(len(places), AT_ONCE):
-        found = threads.parallel_map(total, [places[part][first::n_shares] for first in range(n_shares)])
-        for more in found:
-            squares, cross = squares + more[0], cross + more[1]
+        for found in threads.parallel_map(total, [places[part][first::n_shares] for first in range(n_shares)]):
+            squares, cross = squares + found[0], cross + found[1]
         progress.report("places", part.stop, len(places))
     return SecondMoments(squares / len(places), cross / len(places))

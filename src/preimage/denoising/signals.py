@@ -148,7 +148,7 @@ class _Part:
 
     def answers(self, steps: Steps, moved: np.ndarray | float = 0.0) -> dict[str, np.ndarray]:
         """The estimates of the part, or of the part plus ``moved``."""
-        return steps.within(self.noisy.shape[:1])(self.noisy + moved, lambda estimate: self.variances)
+        return steps(self.noisy + moved, lambda estimate: self.variances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +218,7 @@ def _estimated(signal: np.ndarray) -> SignalNoise:
     if rough := sum(track.is_rough for track in noise.tracks):
         warn(
             f"{rough} of {len(noise.tracks)} channels are rough by themselves, as a random walk is: less is removed "
-            "there; noise= tells the level.",
+            "there; give the level with noise=.",
             NoiseLevelWarning,
         )
     return noise

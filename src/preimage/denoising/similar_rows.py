@@ -65,14 +65,11 @@ class SimilarRows:
     def __call__(self, images: Images) -> Images:
         """The denoised images, by the images most similar to them."""
         rows = images.reshape(len(images), -1).astype(np.float32)
-        return self.curve.undone(self._means(rows)).astype(np.float32).reshape(images.shape)
-
-    def _means(self, rows: np.ndarray) -> np.ndarray:
-        """The mean of the noisy, clipped values given the truth of every row."""
         with progress.part_of("rows", 0, 2):
             pilot = self._first(rows)
         with progress.part_of("rows", 1, 2):
-            return self._second(rows, pilot)
+            means = self._second(rows, pilot)  # of the noisy, clipped values given the truth
+        return self.curve.undone(means).astype(np.float32).reshape(images.shape)
 
     def _second(self, rows: np.ndarray, pilot: np.ndarray) -> np.ndarray:
         """The estimate with the first step's estimates as pilots."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erf
 
-from preimage.denoising.learning import Learner
+from preimage.denoising.learning import Learner, in_units
 from preimage.denoising.stack import Stack
 from preimage.denoising.views import Images
 from preimage.exceptions import NoiseLevelWarning, silenced, warn
@@ -68,8 +68,9 @@ class ColumnUnits:
         sigma = float(np.sqrt(np.mean(np.square(shares)))) if shares.size else 0.0
         scale = np.where(used, noise / sigma if sigma else deviation, 1.0)
         offset = X.mean(axis=0, dtype=float)
-        spread = NORMAL * np.median(np.abs(X - np.median(X, axis=0)), axis=0)
-        reach = MOST_DEVIATIONS * np.maximum(spread, noise) / scale + np.abs(np.median(X, axis=0) - offset) / scale
+        median = np.median(X, axis=0)
+        spread = NORMAL * np.median(np.abs(X - median), axis=0)
+        reach = MOST_DEVIATIONS * np.maximum(spread, noise) / scale + np.abs(median - offset) / scale
         unit = np.where(deviation > 0, deviation, 1.0)
         return cls(offset, scale, unit, noise, used, np.where(spread > 0, reach, np.inf), sigma)
 
@@ -81,10 +82,6 @@ class ColumnUnits:
     def outside(self, images: Images) -> Images:
         """Rows in the units of the columns, in double precision."""
         return self.offset + self.scale * images.astype(float)
-
-    def corrupted(self, law: NoiseLaw) -> Callable[[Images, np.random.Generator], Images]:
-        """The law for rows in these units."""
-        return lambda images, rng: self.inside(law(self.outside(images), rng))
 
     def cleaned(self, images: Images, answer: Callable[[Images], Images], changed: np.ndarray) -> Images:
         """The denoised rows: the change of their clipped values is added to the rows; other columns stay unchanged."""
@@ -119,9 +116,7 @@ class DenoisedTable:
         """The denoiser learned from rows with this noise in their columns."""
         units = ColumnUnits.of(rows[:, 0], noise)
         if not units.sigma:
-            return cls(
-                units, Stack(risk=0.0), tuple(_column_risk(sigma, 1.0, 0.0, 0.0, False) for sigma in noise.tolist())
-            )
+            return cls(units, Stack(risk=0.0), tuple(ColumnRisk(sigma, sigma, 0.0, False) for sigma in noise.tolist()))
         stack = learner.from_noisy(units.inside(rows), units.sigma, rng)
         return cls(units, stack, column_risks(units, rows, stack, rng))
 
@@ -132,11 +127,9 @@ class DenoisedTable:
         noisy = law(rows, rng)
         noise = np.sqrt(np.mean(np.square(noisy - rows), axis=(0, 1), dtype=float))
         units = replace(units, noise=noise)
-        stack = learner.from_clean(units.inside(rows), units.corrupted(law), rng)
+        stack = learner.from_clean(units.inside(rows), in_units(law, units), rng)
         left = np.sqrt(np.mean(np.square(units.cleaned(noisy, stack, units.used) - rows), axis=(0, 1), dtype=float))
-        useful = units.used & (left < WORTH * noise)
-        pairs = zip(noise.tolist(), left.tolist(), useful, strict=True)
-        return cls(units, stack, tuple(_column_risk(sigma, 1.0, error, sigma, use) for sigma, error, use in pairs))
+        return cls(units, stack, _by_column(noise, left, noise, units.used & (left < WORTH * noise)))
 
     @property
     def levels(self) -> tuple[Any, ...]:
@@ -211,7 +204,7 @@ def _floor(Z: np.ndarray) -> float:
     """
     if not signal_directions(Z):
         warn(
-            "the columns are not correlated, so noise cannot be told from signal and nothing is removed: give noise=σ.",
+            "the columns are not correlated, so noise and signal look alike and nothing is removed: give noise=σ.",
             NoiseLevelWarning,
         )
         return 0.0
@@ -292,12 +285,13 @@ def column_risks(
     removed = np.mean(np.square(change), axis=axes)
     risks = np.maximum(removed - sigma**2 + 2 * sigma**2 * slopes, np.square(np.maximum(np.sqrt(removed) - sigma, 0)))
     cleaned = units.used & (risks < (WORTH * sigma) ** 2)
-    rows_of = zip(units.noise, units.scale, np.sqrt(risks), np.sqrt(removed), cleaned, strict=True)
-    return tuple(_column_risk(float(a), float(b), float(c), float(e), bool(use)) for a, b, c, e, use in rows_of)
+    return _by_column(units.noise, units.scale * np.sqrt(risks), units.scale * np.sqrt(removed), cleaned)
 
 
-def _column_risk(noise: float, scale: float, risk: float, removed: float, use: bool) -> ColumnRisk:
-    return ColumnRisk(noise, scale * risk if use else noise, scale * removed if use else 0.0, bool(use))
+def _by_column(noise, remaining, removed, cleaned: np.ndarray) -> tuple[ColumnRisk, ...]:
+    """The effect on every column; a column that is not cleaned keeps its noise."""
+    parts = noise, np.where(cleaned, remaining, noise), np.where(cleaned, removed, 0.0), cleaned
+    return tuple(map(ColumnRisk, *(part.tolist() for part in parts)))
 
 
 def given_noise(noise: Any, d: int) -> np.ndarray:

@@ -41,8 +41,21 @@ class View(Protocol):
         """Images from the predictions at all places."""
 
 
+class _PerImage:
+    """One place per image, whose prediction is the image."""
+
+    def places(self, shape):
+        return shape[0]
+
+    def answers(self, images):
+        return lambda places: _flat(images)[places]
+
+    def assemble(self, answers, shape):
+        return answers.reshape(shape)
+
+
 @dataclass(frozen=True)
-class Whole:
+class Whole(_PerImage):
     """One place per image: all points of the maps with a weight.
 
     Parameters
@@ -56,23 +69,14 @@ class Whole:
     weights: tuple[float, ...]
     with_values: bool = False
 
-    def places(self, shape):
-        return shape[0]
-
     def reader(self, maps):
         seen = [weight * _flat(images) for images, weight in zip(maps, self.weights, strict=True) if weight]
         rows = seen[0] if len(seen) == 1 else np.concatenate(seen, axis=1)
         return lambda places: rows[places]
 
-    def answers(self, images):
-        return lambda places: _flat(images)[places]
-
-    def assemble(self, answers, shape):
-        return answers.reshape(shape)
-
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class Coded(_PerImage):
     """Whole images, read as their kernel PCA codes β(x).
 
     The codes combine many points, and leave out directions that contain little but noise.
@@ -89,20 +93,11 @@ class Coded:
         with silenced(FewerComponentsWarning):  # few rows have fewer
             return cls(whole, fit(resolve(ruled, rows), rows, min(CODES, len(rows) - 1), rng=rng))
 
-    def places(self, shape):
-        return self.whole.places(shape)
-
     def reader(self, maps):
         rows = self.whole.reader(maps)(slice(None))
         codes = self.model.codes(rows)
         seen = np.concatenate([codes, rows], axis=1) if self.whole.with_values else codes
         return lambda places: seen[places]
-
-    def answers(self, images):
-        return self.whole.answers(images)
-
-    def assemble(self, answers, shape):
-        return self.whole.assemble(answers, shape)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class Search:
 
     def sides(self, grid: tuple[int, ...]) -> tuple[int, ...]:
         """The sides of a patch, no longer than those of the image."""
-        return tuple(min(side, length) for side, length in zip(_each(self.side, grid), grid, strict=True))
+        return tuple(map(min, _each(self.side, grid), grid))
 
     def strides(self, grid: tuple[int, ...]) -> tuple[int, ...]:
         """The strides along all axes."""
@@ -63,7 +63,7 @@ class Search:
 
     def windows(self, corners: tuple[int, ...]) -> tuple[int, ...]:
         """The sides of a window, at most the number of corners."""
-        return tuple(min(side, length) for side, length in zip(_each(self.window, corners), corners, strict=True))
+        return tuple(map(min, _each(self.window, corners), corners))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -27,7 +28,7 @@ Variance = Callable[[np.ndarray | None], np.ndarray]
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps that denoise an image.
+    """The steps that denoise an image; searches adapt to its shape, see :meth:`Search.within`.
 
     Parameters
     ----------
@@ -81,10 +82,6 @@ class Steps:
         """The number of all steps."""
         return 2 + self.n_gradual + (self.last is not None)
 
-    def within(self, grid: tuple[int, ...]) -> Steps:
-        """The steps adapted to an image of this shape."""
-        return self.each(lambda search: search.within(grid))
-
     def each(self, change: Callable[[Search], Search]) -> Steps:
         """The same steps with all searches changed."""
         last = None if self.last is None else change(self.last)
@@ -92,7 +89,7 @@ class Steps:
         return replace(self, first=change(self.first), second=change(self.second), gradual=gradual, last=last)
 
     def _first(self, noisy: np.ndarray, variances: np.ndarray) -> np.ndarray:
-        groups = find_groups(noisy[..., 0], self.first)
+        groups = _groups(noisy, self.first)
 
         def rule(patches, variance):
             answer, weights = by_stein(patches, groups.n * variance, EXTRA)
@@ -101,7 +98,7 @@ class Steps:
         return _each_channel(groups, rule, variances, noisy)[0]
 
     def _second(self, noisy: np.ndarray, pilot: np.ndarray, variances: np.ndarray, search: Search) -> np.ndarray:
-        groups = find_groups(pilot[..., 0], search)
+        groups = _groups(pilot, search)
 
         def rule(pilots, patches, variance):
             answer, weights = by_pilot(pilots, patches, groups.n * variance)
@@ -114,31 +111,29 @@ class Steps:
         cleaner = noisy
         for step in range(self.n_gradual):
             if step % self.renew == 0:
-                groups = find_groups(cleaner[..., 0], self.gradual)
-            left = LEFT * (1 - (step + 1) / self.n_gradual)
-            rule = _Gradual(left, groups.n)
+                groups = _groups(cleaner, self.gradual)
+            rule = partial(_gradual_rule, LEFT * (1 - (step + 1) / self.n_gradual), groups.n)
             pilot, cleaner = _each_channel(groups, rule, variances, noisy, cleaner, pilot)
             progress.report("patches", 3 + step, self.n_steps)
         return cleaner
 
 
-@dataclass(frozen=True)
-class _Gradual:
-    """One gradual step: it removes noise until the share τ = ``left`` of σ remains.
+def _gradual_rule(left: float, n: int, noisy, cleaner, pilot, variance):
+    """One gradual step, for patches of n points: it removes noise until the share τ = ``left`` of σ remains.
 
     t = max(τ, 1 − rms(Y − Z)/σ) is the share of the noise that a group still has in Z. X̂ is the estimate from Z with
     noise of variance (tσ)², and Ẑ = (1 − τ/t)X̂ + (τ/t)Z keeps the share τ.
     """
+    removed = np.mean(np.square(noisy - cleaner), axis=2) / variance
+    share = np.maximum(left + 1e-6, 1 - np.sqrt(removed.mean(axis=1, keepdims=True)))
+    answer, weights = by_pilot(pilot, cleaner, n * np.square(share) * variance)
+    kept = np.float32(left) / share[:, :, None]
+    return [answer, answer + kept * (cleaner - answer)], weights
 
-    left: float
-    n: int
 
-    def __call__(self, noisy, cleaner, pilot, variance):
-        removed = np.mean(np.square(noisy - cleaner), axis=2) / variance
-        share = np.maximum(self.left + 1e-6, 1 - np.sqrt(removed.mean(axis=1, keepdims=True)))
-        answer, weights = by_pilot(pilot, cleaner, self.n * np.square(share) * variance)
-        kept = np.float32(self.left) / share[:, :, None]
-        return [answer, answer + kept * (cleaner - answer)], weights
+def _groups(image: np.ndarray, search: Search) -> PatchGroups:
+    """The groups of the first channel of an image (grid…, channels)."""
+    return find_groups(image[..., 0], search.within(image.shape[:-1]))
 
 
 def _each_channel(groups: PatchGroups, rule, variances: np.ndarray, *maps: np.ndarray) -> list[np.ndarray]:

@@ -162,8 +162,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
 
         It sets ``noise_``, ``risk_``, ``candidates_`` and ``residual_``.
         """
-        image = _floating(image, "an image", (2, 3))
-        return self._alone(image, image if image.ndim == 3 else image[..., None])
+        return self._alone(image, "an image", 2)
 
     def denoise_stack(self, stack):
         """Frames, each denoised from itself and its neighbours: (frames, height, width), or with channels last.
@@ -171,19 +170,19 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         For films and the slices of a volume; it looks for similar patches in five frames. It sets the same attributes
         as ``denoise_image``.
         """
-        stack = _floating(stack, "a stack", (3, 4))
-        return self._alone(stack, stack if stack.ndim == 4 else stack[..., None])
+        return self._alone(stack, "a stack", 3)
 
-    def _alone(self, given: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """An image or a stack, denoised in the shape of ``given``; ``image`` is the same with an axis of channels."""
+    def _alone(self, values, what: str, n_axes: int) -> np.ndarray:
+        """An image or a stack with a grid of ``n_axes`` axes, with or without an axis of channels, denoised."""
+        values = _floating(values, what, (n_axes, n_axes + 1))
         self._check_alone()
         with threads.limited(self.n_jobs):
             rng = conventions.generator(self.random_state)
+            image = values.reshape(*values.shape[:n_axes], -1)
             found = denoising.denoised_alone(image, self._asked().law, self.effort, rng)
-        self.noise_ = found.noise
-        self.risk_, self.candidates_ = found.risk, found.candidates
-        denoised = found.image.reshape(given.shape)
-        self.residual_ = given - denoised
+        self.noise_, self.risk_, self.candidates_ = found.noise, found.risk, found.candidates
+        denoised = found.image.reshape(values.shape)
+        self.residual_ = values - denoised
         return denoised
 
     def denoise_signal(self, signal):

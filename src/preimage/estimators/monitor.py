@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,8 +120,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
 
     def decision_function(self, X) -> np.ndarray:
         """1 − max(T²/limit, SPE/limit): negative in an alarm."""
-        scores = self.score_samples(X)
-        return scores - self.offset_
+        return self.score_samples(X) - self.offset_
 
     def predict(self, X) -> np.ndarray:
         """−1 in an alarm, else +1."""
@@ -146,9 +146,8 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
 
         Its limits come from the normal rows X and from models compressed in the same way.
         """
-        small, X, memory = copy(self), self._checked(X), self.process_.memory
-        model = self.model_.compress(n_points, method=method)
-        small.process_ = ProcessModel(self.process_.scaling, model, self.process_.variances, self.lags, memory)
+        small, X = copy(self), self._checked(X)
+        small.process_ = replace(self.process_, model=self.model_.compress(n_points, method=method))
         small._calibrate(X, lambda rows: self._refit(rows).compress(n_points, method=method))
         return small
 
@@ -269,8 +268,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         return conventions.read_rows(self, X, reset=False).astype(float, copy=False)
 
     def _values(self, X) -> np.ndarray:
-        X = self._checked(X)
-        return self.stream().extend(X)
+        return self.stream().extend(self._checked(X))
 
 
 def _as_kernels(model: Any) -> list[Kernel]:

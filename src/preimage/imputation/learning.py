@@ -81,9 +81,9 @@ def hidden_entries(missing: Array, fold: Array, rng: Generator) -> Array:
 
     Every row and every column keeps some entries. If nothing is missing, random entries are hidden.
     """
-    gappy = np.flatnonzero(missing.any(axis=1))
-    if len(gappy):
-        patterns = missing[gappy[rng.integers(len(gappy), size=len(missing))]]
+    with_gaps = missing[missing.any(axis=1)]
+    if len(with_gaps):
+        patterns = with_gaps[rng.integers(len(with_gaps), size=len(missing))]
     else:
         patterns = rng.random(missing.shape) < RATE
     hidden = patterns & ~missing & fold[:, None]

@@ -35,15 +35,12 @@ class LimitRule:
     """
 
     tail: str = "quantile"
+    fits = True
+    """Whether ``fit`` of the monitor fits the model."""
 
     def __post_init__(self):
         if self.tail not in ("quantile", "kde"):
             raise ValueError(f'tail must be "quantile" or "kde", not {self.tail!r}.')
-
-    @property
-    def fits(self) -> bool:
-        """Whether ``fit`` of the monitor fits the model."""
-        return True
 
     def n_fitted(self, n: int) -> int:
         """The number of rows, the first of n, that the model is fitted on."""
@@ -156,9 +153,7 @@ class HeldOut(LimitRule):
     True
     """
 
-    @property
-    def fits(self) -> bool:
-        return False
+    fits = False
 
 
 @dataclass(frozen=True)
@@ -213,8 +208,8 @@ def conformal_quantile(values: np.ndarray, alpha: float) -> float:
 
     With fewer than 1/alpha − 1 values none is large enough, and the largest is returned.
     """
-    rank = ceil((1 - alpha) * (len(values) + 1) * (1 - 1e-12))
-    return float(np.partition(values, min(rank, len(values)) - 1)[min(rank, len(values)) - 1])
+    place = min(ceil((1 - alpha) * (len(values) + 1) * (1 - 1e-12)), len(values)) - 1
+    return float(np.partition(values, place)[place])
 
 
 def moment_limits(values: np.ndarray, alpha: float) -> np.ndarray:

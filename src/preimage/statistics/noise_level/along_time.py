@@ -147,12 +147,12 @@ class _Flat:
     @property
     def is_white(self) -> bool:
         """Whether all bands agree; silence is not white noise."""
-        return bool(self._agree(self.squares).all() and self.mean > 0)
+        return bool(self._agreeing.all() and self.mean > 0)
 
     @property
     def lowest(self) -> float:
         """The mean of the bands that agree with the lowest."""
-        return float(self.squares[self._agree(self.squares)].mean())
+        return float(self.squares[self._agreeing].mean())
 
     @property
     def on_a_walk(self) -> float | None:
@@ -171,8 +171,10 @@ class _Flat:
         is_explained = np.all(np.abs(self.squares / expected - 1) <= 4 * self.chance + BIAS)
         return max(float(noise - errors[0]), 0.0) if is_explained and steps > SURELY * errors[1] else None
 
-    def _agree(self, squares: np.ndarray) -> np.ndarray:
-        return squares <= squares.min() * (1 + 4 * self.chance + BIAS)
+    @property
+    def _agreeing(self) -> np.ndarray:
+        """Which bands agree with the lowest."""
+        return self.squares <= self.squares.min() * (1 + 4 * self.chance + BIAS)
 
 
 def _energies(signal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

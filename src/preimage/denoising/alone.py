@@ -136,7 +136,7 @@ def _given(image: np.ndarray, law: NoiseLaw) -> NoiseCurve:
         limits = Limits(*law.clip) if law.clip else limits
         _warn_of_more_than_shown(law.sigma, image, limits)
         return NoiseCurve(0.0, law.sigma**2, limits)
-    above = Limits(-np.inf, limits.high)
+    above = Limits(high=limits.high)
     if isinstance(law, PoissonNoise):
         return NoiseCurve(1 / law.peak, 0.0, above)
     if isinstance(law, PoissonGaussianNoise):

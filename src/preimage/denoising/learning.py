@@ -130,13 +130,13 @@ class Learner:
             return Stack(risk=sigma**2)
         held_out, teaching = _split(useful.shape, rng)
         validation, teachers = (Noisy.draw(useful[some], sigma, rng, trusted[some]) for some in (held_out, teaching))
-        fold = _folds(len(teaching), rng)
+        fold, n_points = _folds(len(teaching), rng), trusted[teaching].size
         settings = {
             "mending": Mending(limits, sigma) if limits else None,
             "at_large": max(0.6, 8 * sigma - 1.7),  # with more noise, wider surroundings help more
-            "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= useful[teaching, ..., 0].size <= self.budget.places,
+            "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= n_points <= self.budget.places,
         }
-        sizes, whole = self.budget.sizes(useful[teaching, ..., 0].size), self.budget.n_landmarks
+        sizes, whole = self.budget.sizes(n_points), self.budget.n_landmarks
         if self.windows:  # the second stages see the details
             whole = self.budget.determined(whole, len(teaching))
         stack = self._fit(lambda: (teachers, fold), whole, sizes, validation, rng, **settings)

@@ -145,7 +145,7 @@ class _Patches:
         """The growing curve that leaves flat patches, or None: linear, as for photon counts, or quadratic, as for
         speckle. Neither is clipped at zero.
         """
-        curves = [self.fitted(Limits(-np.inf, high), power) for power in (1, 2)]
+        curves = [self.fitted(Limits(high=high), power) for power in (1, 2)]
         flats = [self.flat(curve, TEXTURE) for curve in curves]
         fit = [curve for curve in curves if self.changes(curve) and self._leaves_flat(curve)]
         return min(fit, key=lambda curve: sum(self.misfit(curve, flat) for flat in flats), default=None)

@@ -110,7 +110,7 @@ def limits_of(images: Images) -> Limits | None:
     limits, rows = Limits.of(images), images.reshape(len(images), -1)
     if len(images) >= FEWEST_IMAGES:
         still = max(np.mean(rows == end, axis=0).max() for end in (limits.low, limits.high))
-        limits = Limits(-np.inf, np.inf) if still > STILL else limits
+        limits = Limits() if still > STILL else limits
     return limits or None
 
 

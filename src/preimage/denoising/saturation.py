@@ -24,15 +24,15 @@ AROUND, WITHIN = {1: 15, 2: 7}, {1: 5, 2: 3}  # sides of the surroundings of a p
 class Limits:
     """The range to which values were clipped; an end without clipping is infinite."""
 
-    low: float
-    high: float
+    low: float = -np.inf
+    high: float = np.inf
 
     @classmethod
     def of(cls, images: Images) -> Limits:
         """The limits of images: ends of the range on which more than ``SHARE`` of the values lie exactly."""
         low, high = float(images.min()), float(images.max())
         if low == high:
-            return cls(-np.inf, np.inf)
+            return cls()
         is_low, is_high = (np.mean(images == end) > SHARE for end in (low, high))
         return cls(low if is_low else -np.inf, high if is_high else np.inf)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from preimage import progress
 from preimage.denoising.groups.ridge import by_pilot, by_stein
@@ -121,7 +121,7 @@ def censored_level(rows: np.ndarray, limits: Limits) -> float | None:
             beyond = sign * (rows - limit)
             share = np.mean(beyond <= 0, axis=0)
             here = (share > BETWEEN[0]) & (share < BETWEEN[1])
-            t = norm.ppf(1 - share[here])
+            t = ndtri(1 - share[here])
             found.append(beyond[:, here].mean(axis=0) / mean_excess(t))
     spreads = np.concatenate(found) if found else np.empty(0)
     return float(np.quantile(spreads, LOWEST)) if len(spreads) >= 3 else None

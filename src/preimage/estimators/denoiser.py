@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -162,7 +164,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
 
         It sets ``noise_``, ``risk_``, ``candidates_`` and ``residual_``.
         """
-        return self._alone(image, "an image", 2)
+        return self._picture(image, "an image", 2)
 
     def denoise_stack(self, stack):
         """Frames, each denoised from itself and its neighbours: (frames, height, width), or with channels last.
@@ -170,16 +172,10 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         For films and the slices of a volume; it looks for similar patches in five frames. It sets the same attributes
         as ``denoise_image``.
         """
-        return self._alone(stack, "a stack", 3)
+        return self._picture(stack, "a stack", 3)
 
-    def _alone(self, values, what: str, n_axes: int) -> np.ndarray:
-        """An image or a stack with a grid of ``n_axes`` axes, with or without an axis of channels, denoised."""
-        values = _floating(values, what, (n_axes, n_axes + 1))
-        self._check_alone()
-        with threads.limited(self.n_jobs):
-            rng = conventions.generator(self.random_state)
-            image = values.reshape(*values.shape[:n_axes], -1)
-            found = denoising.denoised_alone(image, self._asked().law, self.effort, rng)
+    def _picture(self, values, what: str, n_axes: int) -> np.ndarray:
+        values, found = self._alone(denoising.denoised_alone, values, what, n_axes)
         self.noise_, self.risk_, self.candidates_ = found.noise, found.risk, found.candidates
         denoised = found.image.reshape(values.shape)
         self.residual_ = values - denoised
@@ -194,19 +190,23 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
 
         It sets ``noise_``, ``noise_along_time_``, ``risk_`` and ``candidates_``.
         """
-        signal = _floating(signal, "a signal", (1, 2))
-        self._check_alone()
-        with threads.limited(self.n_jobs):
-            rng = conventions.generator(self.random_state)
-            found = denoising.denoised_signal(signal.reshape(len(signal), -1), self._asked().law, self.effort, rng)
+        signal, found = self._alone(denoising.denoised_signal, signal, "a signal", 1)
         self.noise_ = GaussianNoise(found.noise.sigma)
         self.noise_along_time_, self.risk_, self.candidates_ = found.noise, found.risk, found.candidates
         return found.signal.reshape(signal.shape)
 
-    def _check_alone(self) -> None:
+    def _alone(self, denoised, values, what: str, n_axes: int) -> tuple[np.ndarray, Any]:
+        """The values as floats, and the result of ``denoised`` for them.
+
+        Values have a grid of ``n_axes`` axes, and perhaps an axis of channels.
+        """
+        values = _floating(values, what, (n_axes, n_axes + 1))
         if self.examples != "noisy":
             raise ValueError('a single image or signal has no clean examples: use Denoiser(examples="noisy").')
         self._check_effort()
+        with threads.limited(self.n_jobs):
+            rng = conventions.generator(self.random_state)
+            return values, denoised(values.reshape(*values.shape[:n_axes], -1), self._asked().law, self.effort, rng)
 
     def _check_effort(self) -> None:
         if self.effort not in denoising.EFFORTS:

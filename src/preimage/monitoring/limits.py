@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr
-from scipy.stats import chi2
+from scipy.special import chdtri, ndtr
 
 from preimage.kernels.base import is_number
 
@@ -220,7 +219,7 @@ def moment_limits(values: np.ndarray, alpha: float) -> np.ndarray:
     mean, variance = values.mean(axis=0), values.var(axis=0)
     mean = np.maximum(mean, SMALLEST * max(float(mean.max()), np.finfo(float).tiny))
     variance = np.maximum(variance, (SMALLEST * mean) ** 2)
-    return variance / (2 * mean) * chi2.isf(alpha, 2 * mean**2 / variance)
+    return variance / (2 * mean) * chdtri(2 * mean**2 / variance, alpha)
 
 
 def average_run_length(alarms: np.ndarray) -> float:

@@ -22,7 +22,7 @@ from preimage.denoising.saturation import Limits
 
 SHARED = 1.7  # ratio of differences at lags 4 and 1 above which neighbours share their noise
 COARSER = 0.8  # noise of colours relative to the luminance (0.94 for white noise) below which colours are coarser
-MOST_SHARED = 1.4  # most ratio of shared noise to the differences of next neighbours; more is texture
+MOST_SHARED = 1.4  # largest ratio of shared noise to the differences of next neighbours; more is texture
 LEAST = 1e-3  # the least σ, relative to the range of a channel
 ENOUGH = 1024  # side of the middle part of an image that is examined
 SHORTEST = 32  # the least side of an image that can be examined
@@ -50,7 +50,7 @@ class CoarseColours:
 
     @classmethod
     def recognised(cls, image: np.ndarray, sigma: float | None = None) -> CoarseColours | None:
-        """The image, if neighbours share the noise of its colours, or that is much less than that of the luminance.
+        """The image, if neighbours share the noise of its colours, or colours have much less noise than luminance.
 
         ``sigma`` is the level of the luminance before the image was stored as JPEG, if it was; then None is returned
         for colours of full resolution.
@@ -68,8 +68,9 @@ class CoarseColours:
         return cls(image, 1, level) if sigma is None and np.max(colours) < COARSER * seen else None
 
     def answered(self, effort: str, rng: np.random.Generator) -> Answered:
-        """The estimate by patches. Its risk is that of red, green and blue, without the loss from the lower resolution
-        of the colours.
+        """The estimate by patches.
+
+        Its risk is that of red, green and blue, without the loss from the lower resolution of the colours.
         """
         luminance, back = self._channels[..., :1], np.linalg.inv(LUMINANCE)
         _, *shares = np.square(back).mean(axis=0)

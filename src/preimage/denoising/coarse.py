@@ -2,8 +2,8 @@
 
 Groups of patches remove noise up to the width of a patch. Wider noise stays in the estimate, as blotches in even
 surfaces. At a quarter of the resolution it is as narrow as a patch, and has a quarter of the level. The lowest cosine
-coefficients form the coarse image; the lower part of the frequencies of its estimate replaces those of the fine one,
-because it errs most at its own highest frequencies (Facciolo, Pierazzo & Morel 2017).
+coefficients form the coarse image. The estimate of the coarse image is least accurate at its own highest frequencies,
+so only its lower ones replace those of the fine estimate (Facciolo, Pierazzo & Morel 2017).
 """
 
 from __future__ import annotations

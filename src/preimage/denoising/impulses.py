@@ -23,9 +23,9 @@ ACROSS = 0.3  # least share of lost values among dark or bright points, relative
 SAME = 2.0  # neighbours of lost values may be lost at most this many times as often as others
 BESIDE = 0.75  # share of lost values with a neighbour nearly like them, above which they are edges of clipped fields
 APART, LEAST_APART = 8.0, 0.1  # least gap of random impulses, relative to the usual gap and to the range
-HIDDEN = 0.4  # share of hidden random impulses above which the others may be noise, as that of counted light
+HIDDEN = 0.4  # share of hidden random impulses above which the others may be noise, as of photon counts
 ANYWHERE = 0.6  # like ACROSS, for random impulses, which are as frequent in dark as in bright parts
-OPPOSITE = 0.35  # least share of random impulses in the half of the range opposite to their neighbours; half expected
+OPPOSITE = 0.35  # least share of random impulses in the half of the range opposite to their neighbours; ½ is expected
 EVEN = 0.3  # least share of these in either half of that half
 FIELD = 1e-3  # share of the values at an end by chance that are taken for part of a field
 ROUNDS = 3
@@ -70,9 +70,12 @@ def _random_impulses(image: np.ndarray, p: float, low: float, high: float) -> Im
 
     A value is an impulse, uniform on the range, with probability p. Otherwise it is Laplace about the median m of its
     neighbours, with a scale b from their deviations. An impulse is more likely if |y − m| exceeds
-    t = b log[(1 − p) range / 2pb]. Impulses up to t are missed, which adds p(2/3)t³/range to the squared error, and
-    other values beyond t are lost, which adds (1 − p) exp(−t/b)(t² + 2tb + 2b²). The estimate of p is the share of the
-    values found, divided by the share of the range beyond t.
+
+        t = b log[(1 − p) range / 2pb].
+
+    Impulses up to t are missed, which adds p(2/3)t³/range to the squared error, and other values beyond t are lost,
+    which adds (1 − p) exp(−t/b)(t² + 2tb + 2b²). The estimate of p is the share of the values found, divided by the
+    share of the range beyond t.
     """
     missing, extent = np.zeros(image.shape, dtype=bool), high - low
     for _ in range(ROUNDS):  # adjacent impulses hide each other until one is filled in

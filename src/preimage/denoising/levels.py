@@ -98,8 +98,17 @@ def at_lags(channel: np.ndarray, lags: tuple[int, ...] = (1, 2)) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class _Patches:
-    """Measures of every patch: its mean, its mean squares of low and of high frequencies, and its shares of values on
-    the lower and the upper limit. ``apart`` is the share of a patch that does not overlap others.
+    """Measures of every patch.
+
+    Attributes
+    ----------
+    apart : float
+        The share of a patch that does not overlap others.
+    means : array
+    uneven, squares : arrays
+        Mean squares of low and of high frequencies.
+    on_low, on_high : arrays
+        Shares of values on the lower and on the upper limit.
     """
 
     apart: float
@@ -133,7 +142,7 @@ class _Patches:
         return chosen
 
     def _flattest(self, curve: NoiseCurve, share: float) -> np.ndarray:
-        useful = self._telling(curve.limits)
+        useful = self._usable(curve.limits)
         order = useful[np.argsort(self.uneven[useful] / curve.variance(self.means[useful]))]
         return order[: max(FEWEST, int(share * len(order)))]
 
@@ -196,7 +205,7 @@ class _Patches:
         slope, bend = (float(max(growth, 0)) * (power == kind) for kind in (1, 2))
         return NoiseCurve(slope, max(float(floor), 1e-12), curve.limits, bend)
 
-    def _telling(self, limits: Limits) -> np.ndarray:
+    def _usable(self, limits: Limits) -> np.ndarray:
         """Indices of the patches that are not clipped too much; of all patches if these are too few."""
         low, high = self.on_low * np.isfinite(limits.low), self.on_high * np.isfinite(limits.high)
         found = np.flatnonzero(np.maximum(low, high) <= CUT_OFF)
@@ -204,7 +213,7 @@ class _Patches:
 
     def _flat_in_bands(self, limits: Limits) -> np.ndarray:
         """The flattest patches of every band of brightness, as a start."""
-        bands = self._bands(self._telling(limits))
+        bands = self._bands(self._usable(limits))
         flat = [band[self.uneven[band] <= np.quantile(self.uneven[band], FLATTEST[0])] for band in bands]
         return np.concatenate(flat)
 

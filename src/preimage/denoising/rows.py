@@ -51,7 +51,7 @@ def learned_table(rows: Images, asked: Asked, kernel: Radial, budget: Budget, rn
 def learned_images(
     images: Images, asked: Asked, kernel: Radial, budget: Budget, rng: np.random.Generator
 ) -> LearnedRows:
-    """The denoiser of images or signals, by wholes and windows; a few large ones are cut, and use windows alone."""
+    """The denoiser of images or signals, by wholes and windows; of a few large ones, by windows of their pieces."""
     windows = asked.geometry is not None
     wholes = not windows or len(images) >= FEWEST_IMAGES
     if not wholes:

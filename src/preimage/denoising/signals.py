@@ -33,7 +33,7 @@ STEP = 0.05  # length of the probe in σ
 SHORTEST = 2 * FRAME  # samples needed to estimate the noise
 FAR_MORE = 1.5  # warn if a given σ exceeds the estimate by this factor
 FAINT = 1e-6  # noise relative to the spread of a channel, up to which there is none
-ABSENT = 0.1  # share of the least removal that noise would cause; if less is removed, there is no noise
+ABSENT = 0.1  # share of the least that must be removed if there is noise; if less is removed, there is none
 AS_IT_IS = "as it is"
 
 
@@ -89,7 +89,7 @@ class _NoisySignal:
 
     def answered(self, effort: str, rng: np.random.Generator) -> DenoisedSignal:
         n = len(self.signal)
-        ways = ways_for(effort, n)
+        ways = steps_to_try(effort, n)
         trial = _Trial.of([self._part(*ends) for ends in _sampled(n)], ways, rng)
         unit = float(np.mean(np.square(self.noise.sigmas)))
         candidates = {name: unit * risk for name, risk in trial.risks.items()}
@@ -177,7 +177,7 @@ class _Trial:
 
     @property
     def removes_nothing(self) -> bool:
-        """Whether an estimate removes far less than it must if there were noise of σ; then there is no such noise.
+        """Whether an estimate removes far less than noise of σ would make it remove; then there is no such noise.
 
         Since no risk is negative, E‖f(y) − y‖²/n ≥ σ²(1 − 2 div f/n).
         """
@@ -236,7 +236,7 @@ def _given(signal: np.ndarray, law: NoiseLaw) -> SignalNoise:
     return SignalNoise.given(law.sigma, signal.shape[1])
 
 
-def ways_for(effort: str, n: int) -> dict[str, Steps]:
+def steps_to_try(effort: str, n: int) -> dict[str, Steps]:
     """The steps to try on a signal of n samples, by the length of patches; only two steps if it is long."""
     lengths = LONG if n > SHORT else LENGTHS[effort]
     thorough = n <= SHORT and effort != "quick"

@@ -40,8 +40,7 @@ class ColumnUnits:
     Attributes
     ----------
     offset, scale, deviation, noise : arrays of shape (d,)
-        The standard deviation and the noise of every column are in its own units; the deviation of a constant column
-        is 1.
+        The deviation and the noise of a column are in its own units; a constant column has the deviation 1.
     used : boolean array
         The columns used: not constant, not evenly spaced, and with noise.
     reach : array
@@ -149,8 +148,18 @@ class DenoisedTable:
 
 @dataclass(frozen=True)
 class ColumnRisk:
-    """The effect on one column, in its own units: its noise, the expected root mean squared error that remains, the
-    root mean square removed, and whether it changed.
+    """The effect on one column, in its own units.
+
+    Attributes
+    ----------
+    noise : float
+        The noise of the column.
+    remaining : float
+        The expected root mean squared error after denoising.
+    removed : float
+        The root mean square of the change.
+    cleaned : bool
+        Whether the column was changed.
     """
 
     noise: float
@@ -200,7 +209,8 @@ def _without_noise(X: np.ndarray, sigma: np.ndarray) -> np.ndarray:
 def _floor(Z: np.ndarray) -> float:
     """The noise of standardised columns.
 
-    If it is doubtful, the less the columns share, the less of the variation that they do not share counts as noise.
+    If the estimate is doubtful, only part of the variation that the columns do not share counts as noise: the less they
+    share, the smaller that part.
     """
     if not signal_directions(Z):
         warn(

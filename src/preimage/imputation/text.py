@@ -1,4 +1,4 @@
-"""Columns of text as numbers: a level is the number of its place, and a gap is NaN."""
+"""Columns of text as numbers: a level becomes its index among the levels, and a gap becomes NaN."""
 
 from __future__ import annotations
 

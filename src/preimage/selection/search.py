@@ -142,8 +142,8 @@ def select(
     estimator : KernelPCA, optional
         The settings that are not in the grid.
     grid : dict, optional
-        Values of the estimator's parameters, also nested ones, as for ``GridSearchCV``. By default six length
-        scales (if the kernel has one), numbers of components up to 256, ``Distance()`` and ``FixedPoint()``.
+        Values of the estimator's parameters, also nested ones, as for ``GridSearchCV``. By default six length scales
+        (if the kernel has one), numbers of components up to 256, ``Distance()`` and ``FixedPoint()``.
     noisy : array of shape (rows, d), optional
         Noisy validation rows, if X itself is clean or has other noise.
     risk : "sure", "masked" or object

@@ -54,15 +54,15 @@ class Steps:
     def __call__(self, noisy: np.ndarray, variance: Variance) -> dict[str, np.ndarray]:
         """The estimates of an image of shape (grid…, channels), in single precision, by name.
 
-        They are those of the second step and, if there are such, of the gradual steps and the last step.
+        There is one of the second step and, if the steps exist, one of the gradual steps and one of the last step.
 
         Parameters
         ----------
         noisy : array
             The image; groups are found in its first channel.
         variance : callable
-            From an estimate of the image, None at first, to the variances of the noise: an array of its shape, or
-            one per channel if the noise is the same everywhere.
+            From an estimate of the image, None at first, to the variances of the noise: an array of its shape, or one
+            per channel if the noise is the same everywhere.
         """
         noisy = noisy.astype(np.float32, copy=False)
         estimate = self._first(noisy, variance(None))

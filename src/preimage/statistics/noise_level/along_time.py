@@ -2,8 +2,8 @@
 
 The signal is cut into frames, and an orthonormal cosine transform turns white noise into independent coefficients of
 variance σ². The low frequencies of a frame show how flat it is; the others, in bands, show the noise of flat frames.
-Signal can only raise a band, and some more than others, so the noise is the level that the lowest bands agree on. If
-all bands fall like those of noise on a random walk, whose steps fill the highest bands too, it is the noise on it.
+Signal can only raise a band, and some more than others, so the noise is the level that the lowest bands agree on. The
+steps of a random walk fill the highest bands too; if noise on a random walk explains all bands, its level is used.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class _Flat:
 
     @property
     def on_a_walk(self) -> float | None:
-        """The variance of noise on a random walk that explains all bands, one standard error less; None if none does.
+        """The variance of the noise, minus a standard error, if noise on a random walk explains all bands; else None.
 
         The cosine transform of a walk with steps of variance s² has independent coefficients of s² / 4 sin²(πk/2n).
         """

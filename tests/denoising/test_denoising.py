@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from preimage.denoising import Budget, Learner, Recipe, Units, cut, small_patches
 from preimage.denoising.examples import Clean, Noisy
-from preimage.denoising.learning import in_units
+from preimage.denoising.learning import Budget, Learner, Units, in_units
 from preimage.denoising.linear import LinearFilter
+from preimage.denoising.pieces import cut, small_patches
 from preimage.denoising.readout import SecondMoments, gather
 from preimage.denoising.saturation import Limits, Mending
 from preimage.denoising.stack import Blurred, Level, Plan, Stack
-from preimage.denoising.stage import Crossed, Stage
+from preimage.denoising.stage import Crossed, Recipe, Stage
 from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Coded, Lens, Whole, Windows
 from preimage.exceptions import NoiseLevelWarning

@@ -122,10 +122,9 @@ class DenoisedTable:
     @classmethod
     def from_clean(cls, rows: Images, law: NoiseLaw, learner: Learner, rng: np.random.Generator) -> DenoisedTable:
         """The denoiser learned from clean rows, for this noise."""
-        units = ColumnUnits.of(rows[:, 0], np.zeros(rows.shape[-1]))
         noisy = law(rows, rng)
         noise = np.sqrt(np.mean(np.square(noisy - rows), axis=(0, 1), dtype=float))
-        units = replace(units, noise=noise)
+        units = replace(ColumnUnits.of(rows[:, 0], np.zeros(rows.shape[-1])), noise=noise)
         stack = learner.from_clean(units.inside(rows), in_units(law, units), rng)
         left = np.sqrt(np.mean(np.square(units.cleaned(noisy, stack, units.used) - rows), axis=(0, 1), dtype=float))
         return cls(units, stack, _by_column(noise, left, noise, units.used & (left < WORTH * noise)))

@@ -120,10 +120,7 @@ class PatchGroups:
         at = np.unravel_index(members, self.corners)
         first = [int(axis.min()) for axis in at]
         local = tuple(int(axis.max()) - start + 1 for axis, start in zip(at, first, strict=True))
-        place = tuple(
-            slice(start, start + length + side - 1)
-            for start, length, side in zip(first, local, self.sides, strict=True)
-        )
+        place = _place(first, local, self.sides)
         numbers = np.ravel_multi_index([axis - start for axis, start in zip(at, first, strict=True)], local)
         seen = [_patches(image[place], self.sides)[numbers] for image in maps]
         means = [_patches(image[place], self.sides).mean(axis=1)[numbers] for image in flat]
@@ -161,7 +158,7 @@ def _nearest(image, sides, corners, windows, at: list[np.ndarray], k: int) -> np
     starts = [np.clip(axis - w // 2, 0, length - w) for axis, w, length in zip(at, windows, corners, strict=True)]
     first = [int(start[0]) for start in starts]
     local = tuple(int(start[-1]) + w - low for start, w, low in zip(starts, windows, first, strict=True))
-    place = tuple(slice(low, low + n + side - 1) for low, n, side in zip(first, local, sides, strict=True))
+    place = _place(first, local, sides)
     there = _patches(image[place] - image[place].mean(), sides)
     own = _numbers([axis - low for axis, low in zip(at, first, strict=True)], local)
     gaps = np.einsum("ij,ij->i", there, there) - 2 * (there[own] @ there.T)
@@ -172,6 +169,11 @@ def _nearest(image, sides, corners, windows, at: list[np.ndarray], k: int) -> np
     found = np.unravel_index(np.take_along_axis(candidates, chosen, axis=1), local)
     numbers = np.ravel_multi_index([axis + low for axis, low in zip(found, first, strict=True)], corners)
     return numbers.reshape(*map(len, at), k)
+
+
+def _place(first: list[int], local: tuple[int, ...], sides: tuple[int, ...]) -> tuple[slice, ...]:
+    """The part of an image with ``local`` corners along each axis, from the corner ``first`` on."""
+    return tuple(slice(low, low + n + side - 1) for low, n, side in zip(first, local, sides, strict=True))
 
 
 def _patches(image: np.ndarray, sides: tuple[int, ...]) -> np.ndarray:

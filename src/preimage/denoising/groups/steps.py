@@ -65,15 +65,15 @@ class Steps:
             per channel if the noise is the same everywhere.
         """
         noisy = noisy.astype(np.float32, copy=False)
-        estimate = self._first(noisy, variance(None))
+        estimate = _one_step(partial(by_stein, extra=EXTRA), self.first, variance(None), noisy)
         progress.report("patches", 1, self.n_steps)
-        estimate = self._second(noisy, estimate, variance(estimate), self.second)
+        estimate = _one_step(by_pilot, self.second, variance(estimate), estimate, noisy)
         progress.report("patches", 2, self.n_steps)
         found = {"two steps": estimate}
         if self.gradual:
             found["gradual"] = estimate = self._gradual(noisy, estimate, variance(estimate))
         if self.last:
-            found["again"] = self._second(noisy, estimate, variance(estimate), self.last)
+            found["again"] = _one_step(by_pilot, self.last, variance(estimate), estimate, noisy)
             progress.report("patches", self.n_steps, self.n_steps)
         return found
 
@@ -88,24 +88,6 @@ class Steps:
         gradual = None if self.gradual is None else change(self.gradual)
         return replace(self, first=change(self.first), second=change(self.second), gradual=gradual, last=last)
 
-    def _first(self, noisy: np.ndarray, variances: np.ndarray) -> np.ndarray:
-        groups = _groups(noisy, self.first)
-
-        def rule(patches, variance):
-            answer, weights = by_stein(patches, groups.n * variance, EXTRA)
-            return [answer], weights
-
-        return _each_channel(groups, rule, variances, noisy)[0]
-
-    def _second(self, noisy: np.ndarray, pilot: np.ndarray, variances: np.ndarray, search: Search) -> np.ndarray:
-        groups = _groups(pilot, search)
-
-        def rule(pilots, patches, variance):
-            answer, weights = by_pilot(pilots, patches, groups.n * variance)
-            return [answer], weights
-
-        return _each_channel(groups, rule, variances, pilot, noisy)[0]
-
     def _gradual(self, noisy: np.ndarray, pilot: np.ndarray, variances: np.ndarray) -> np.ndarray:
         assert self.gradual is not None
         cleaner = noisy
@@ -116,6 +98,17 @@ class Steps:
             pilot, cleaner = _each_channel(groups, rule, variances, noisy, cleaner, pilot)
             progress.report("patches", 3 + step, self.n_steps)
         return cleaner
+
+
+def _one_step(regression: Callable, search: Search, variances: np.ndarray, *maps: np.ndarray) -> np.ndarray:
+    """The estimate by a regression within the groups of the first map, which takes the patches of all maps."""
+    groups = _groups(maps[0], search)
+
+    def rule(*patches):
+        answer, weights = regression(*patches[:-1], groups.n * patches[-1])
+        return [answer], weights
+
+    return _each_channel(groups, rule, variances, *maps)[0]
 
 
 def _gradual_rule(left: float, n: int, noisy, cleaner, pilot, variance):

@@ -105,6 +105,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
                 self._fit(X)
             else:
                 self._adopt_fitted(X)
+            self._calibrate(X, self._refit)
             self.offset_ = -1.0
         return self
 
@@ -186,12 +187,14 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         template, self.choice_ = self._template(X[:n_fitted], rng)
         memory, rows = as_memory(self.memory), np.arange(n_fitted)
         self.process_ = ProcessModel.of(lambda rows: clone(template).fit(rows), X, rows, self.lags, memory)
-        self._warn_of_constants()
+        if names := self.constant_columns_:
+            conventions.warn(
+                f"{', '.join(names)}: constant in the normal rows; any later change is an alarm.", ConstantColumnWarning
+            )
         if self.model_.decomposition_.is_complete:
             conventions.warn(
                 "all components are kept, so SPE is 0: choose a smaller n_components.", NothingFilteredWarning
             )
-        self._calibrate(X, self._refit)
 
     def _adopt_fitted(self, X: np.ndarray) -> None:
         """Use the fitted model as it is, in its own units."""
@@ -211,7 +214,6 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         variances = self.model.eigenvalues_ / max(1, inputs.shape[0] - 1)
         self.process_ = ProcessModel(Scaling.none(X.shape[1]), self.model, variances, 0, as_memory(self.memory))
         self.choice_ = []
-        self._calibrate(X, self._refit)
 
     def _template(self, X: np.ndarray, rng: np.random.Generator) -> tuple[KernelPCA, list[choice.Setting]]:
         """An unfitted model, and the settings it was chosen from."""
@@ -256,12 +258,6 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         """Names of the columns that are constant in the normal rows."""
         check_is_fitted(self)
         return [name for name, constant in zip(self.columns_, self.process_.scaling.constant, strict=True) if constant]
-
-    def _warn_of_constants(self) -> None:
-        if names := self.constant_columns_:
-            conventions.warn(
-                f"{', '.join(names)}: constant in the normal rows; any later change is an alarm.", ConstantColumnWarning
-            )
 
     def _checked(self, X) -> np.ndarray:
         check_is_fitted(self)

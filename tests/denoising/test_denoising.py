@@ -63,7 +63,7 @@ def test_a_window_holds_the_weighted_surroundings_of_its_place(shape):
 @pytest.mark.parametrize("view", [Windows((Lens(1.0, 1.0),)), Whole((1.0,))])
 def test_perfect_answers_give_the_images_back(shape, view):
     images = RNG(0).random(shape, dtype=np.float32)
-    answers = view.answers(images)(np.arange(view.places(shape)))
+    answers = view.targets(images)(np.arange(view.places(shape)))
     np.testing.assert_allclose(view.assemble(answers, shape), images, atol=1e-6)
 
 
@@ -114,7 +114,7 @@ def test_answers_by_blocks_are_features_times_weights():
     rows = view.reader([images])(np.arange(2508))
     features = Features.choose(Gaussian(None), rows, np.arange(50))
     weights = RNG(1).standard_normal((features.n, 9)).astype(np.float32)
-    found = Stage(view, features, weights).answers([images], weights)
+    found = Stage(view, features, weights).predictions([images], weights)
     np.testing.assert_allclose(found, features(rows).astype(float) @ weights, atol=1e-4)
 
 
@@ -137,7 +137,7 @@ def test_moments_gathered_by_blocks_are_those_of_the_formula():
     moments = gather(features, view, view.reader(maps), examples, places)
     phi = features(rows)
     np.testing.assert_allclose(moments.features, phi.T @ phi / 4500, atol=1e-12)
-    np.testing.assert_allclose(moments.truth, phi.T @ view.answers(truth)(places) / 4500, atol=1e-12)
+    np.testing.assert_allclose(moments.truth, phi.T @ view.targets(truth)(places) / 4500, atol=1e-12)
 
 
 def test_the_linear_filter_of_noisy_rows_tends_to_that_of_the_planted_covariance():
@@ -171,7 +171,7 @@ def test_the_probe_has_the_mean_of_the_closed_form_derivative():
     read, places = view.reader([many.images]), np.arange(3 * repeats)
     phi = features(read(places))
     by_probe = (
-        phi.T @ view.answers(many.images[: many.n])(places) - many.moment(features, phi, read, view, places)
+        phi.T @ view.targets(many.images[: many.n])(places) - many.moment(features, phi, read, view, places)
     ) / sigma**2
     rows = images.reshape(3, 4)
     inside = (rows - features.mean) @ features.basis

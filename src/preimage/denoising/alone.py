@@ -12,7 +12,7 @@ from preimage.denoising.jpeg import LUMINANCE, BeforeJpeg, before_jpeg
 from preimage.denoising.learning import Units
 from preimage.denoising.levels import DOUBT, at_lags, measured_noise, warn_of_more
 from preimage.denoising.noise_curve import NoiseCurve
-from preimage.denoising.pictures import Answered, NoisyPicture, in_tiles
+from preimage.denoising.pictures import DenoisedImage, NoisyPicture, in_tiles
 from preimage.denoising.saturation import Limits
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, RandomImpulses, SpeckleNoise
@@ -27,7 +27,7 @@ STILL_THERE = 0.8  # share of the noise that must survive JPEG to show how it gr
 NO_NOISE = 1e-12  # variance relative to the squared spread, up to which there is no noise
 
 
-def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
+def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedImage:
     """The denoised image or stack (grid…, channels), from itself alone.
 
     Parameters
@@ -42,7 +42,7 @@ def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np
     return _one_kind(image, law, effort, rng)
 
 
-def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
+def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedImage:
     impulses = impulses_in(image) if law is None else None
     if impulses is None or _are_texture(impulses, image):
         return _without_impulses(image, law, effort, rng)
@@ -59,22 +59,23 @@ def _are_texture(impulses: Impulses, image: np.ndarray) -> bool:
     return _is_hidden(measured_noise(rest.reshape(-1, *rest.shape[-2:]), Limits.of(image)), float(np.ptp(image)))
 
 
-def _without_impulses(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
+def _without_impulses(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedImage:
     units, curve = Units.of(image), _given(image, law) if law else estimated_noise(image)
     if np.ptp(image) == 0 or not curve.floor + curve.slope + curve.bend > NO_NOISE * units.scale**2:
-        return Answered(image.copy(), 0.0, {}, curve.law)
+        return DenoisedImage(image.copy(), 0.0, {}, curve.law)
     inside, within = units.inside(image), curve.within(units)
     stored = before_jpeg(inside) if law is None else None
     if law is None and (coarse := CoarseColours.recognised(inside, stored.sigma if stored else None)):
-        found = in_tiles(lambda part: replace(coarse, image=part).answered(effort, rng), inside)
+        found = in_tiles(lambda part: replace(coarse, image=part).denoised(effort, rng), inside)
         noise: NoiseLaw = GaussianNoise(coarse.sigma * units.scale)
     else:
         plan = NoisyPicture(inside, within).plan(effort)
-        found = in_tiles(lambda part: NoisyPicture(part, within).answered(plan, rng), inside)
+        found = in_tiles(lambda part: NoisyPicture(part, within).denoised(plan, rng), inside)
         noise = curve.law
     square, lost = units.scale**2, stored.lost if stored else 0.0
     candidates = {name: (risk + lost) * square for name, risk in found.candidates.items()}
-    return Answered(units.outside(found.image).astype(image.dtype), (found.risk + lost) * square, candidates, noise)
+    clean = units.outside(found.image).astype(image.dtype)
+    return DenoisedImage(clean, (found.risk + lost) * square, candidates, noise)
 
 
 def estimated_noise(image: np.ndarray) -> NoiseCurve:

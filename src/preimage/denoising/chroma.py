@@ -16,7 +16,7 @@ from scipy.ndimage import zoom
 from preimage import progress
 from preimage.denoising.jpeg import LUMINANCE, has_whole_colours
 from preimage.denoising.levels import DOUBT, at_lags, measured_noise
-from preimage.denoising.pictures import Answered, Plan, combined
+from preimage.denoising.pictures import DenoisedImage, Plan, combined
 from preimage.denoising.pieces import middle
 from preimage.denoising.saturation import Limits
 
@@ -67,7 +67,7 @@ class CoarseColours:
         seen = min(level, max(luminance))  # texture of the luminance is not noise
         return cls(image, 1, level) if sigma is None and np.max(colours) < COARSER * seen else None
 
-    def answered(self, effort: str, rng: np.random.Generator) -> Answered:
+    def denoised(self, effort: str, rng: np.random.Generator) -> DenoisedImage:
         """The estimate by patches.
 
         Its risk is that of red, green and blue, without the loss from the lower resolution of the colours.
@@ -84,7 +84,7 @@ class CoarseColours:
         change = _finer(found.image - coarse, self.step, self.image.shape)
         channels = np.concatenate([clean.image, (self._channels + change)[..., 1:]], axis=-1)
         candidates = {name: risk + found.risk for name, risk in clean.candidates.items()}
-        return Answered(channels @ back.T, clean.risk + found.risk, candidates)
+        return DenoisedImage(channels @ back.T, clean.risk + found.risk, candidates)
 
     def _colour_level(self, coarse: np.ndarray, channel: int) -> float:
         """The noise level of a colour: as white noise of this luminance implies, or else as measured."""
@@ -93,7 +93,7 @@ class CoarseColours:
         lengths = np.linalg.norm(LUMINANCE, axis=1)
         return self.sigma * float(lengths[channel] / lengths[0]) / self.step
 
-    def _part(self, channels, variances: np.ndarray, effort: str, rng, weights: np.ndarray) -> Answered:
+    def _part(self, channels, variances: np.ndarray, effort: str, rng, weights: np.ndarray) -> DenoisedImage:
         offset = channels.mean(axis=(0, 1))
         variances = np.maximum(variances, (LEAST * np.ptp(channels, axis=(0, 1))) ** 2 + 1e-12)
         level = float(np.sqrt(variances[0])) / max(float(np.ptp(channels[..., 0])), 1e-12)

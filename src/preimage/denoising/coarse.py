@@ -23,12 +23,13 @@ def fits(grid: tuple[int, ...]) -> bool:
     return len(grid) >= 2 and min(grid[-2:]) >= SHORTEST
 
 
-def with_coarse_answer(answer: np.ndarray, noisy: np.ndarray, variances: np.ndarray, steps: Steps) -> np.ndarray:
+def with_coarse_frequencies(fine: np.ndarray, noisy: np.ndarray, variances: np.ndarray, steps: Steps) -> np.ndarray:
     """The estimate with its lowest frequencies taken from the estimate of the coarse image.
 
     Parameters
     ----------
-    answer, noisy : arrays of shape (grid…, height, width, channels)
+    fine, noisy : arrays of shape (grid…, height, width, channels)
+        The estimate and the noisy image.
     variances : array
         The variances of the noise: of the shape of ``noisy``, or one per channel if they are the same everywhere.
     steps : Steps
@@ -38,7 +39,7 @@ def with_coarse_answer(answer: np.ndarray, noisy: np.ndarray, variances: np.ndar
     coarse = variances if variances.ndim == 1 else np.maximum(_coarse(variances), variances.min())
     coarse = (coarse / QUARTER**2).astype(np.float32)
     *_, found = steps(small, lambda estimate: coarse).values()
-    whole = _frequencies(answer)
+    whole = _frequencies(fine)
     height, width = (int(KEPT * n) for n in small.shape[-3:-1])
     whole[..., :height, :width, :] = QUARTER * _frequencies(found)[..., :height, :width, :]
     return _picture(whole)

@@ -28,7 +28,7 @@ class SecondMoments:
     def weights(self, ridges, n_kernel: int) -> np.ndarray:
         """W = (E φφᵀ + λP)⁻¹ E φxᵀ for every ridge λ, all from the eigenpairs of P^(−½) E φφᵀ P^(−½).
 
-        P penalises the linear part little and the constant hardly at all. The shape is (ridges, features, answers).
+        P penalises the linear part little and the constant hardly at all. The shape is (ridges, features, targets).
         """
         linear = 0.01 * float(np.diag(self.features)[n_kernel:-1].mean())
         penalty = np.ones(len(self.features))

@@ -226,5 +226,5 @@ class _Taught:
 def seen(whole: Sight, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> list[Images]:
     """The maps for the second stage of a level: noisy images, the first stage's estimate, and the estimate below."""
     maps = [noisy] if below is None else [noisy, below]
-    answer = whole(maps) if fold is None else whole.left_out(maps, fold)
-    return [noisy, answer, *maps[1:]]
+    estimate = whole(maps) if fold is None else whole.left_out(maps, fold)
+    return [noisy, estimate, *maps[1:]]

@@ -82,15 +82,15 @@ class ColumnUnits:
         """Rows in the units of the columns, in double precision."""
         return self.offset + self.scale * images.astype(float)
 
-    def cleaned(self, images: Images, answer: Callable[[Images], Images], changed: np.ndarray) -> Images:
+    def cleaned(self, images: Images, denoise: Callable[[Images], Images], changed: np.ndarray) -> Images:
         """The denoised rows: the change of their clipped values is added to the rows; other columns stay unchanged."""
-        moved = self.scale * self.change(self.inside(images), answer)
+        moved = self.scale * self.change(self.inside(images), denoise)
         return np.where(changed & self.used, images + moved, images).astype(images.dtype)
 
-    def change(self, inside: Images, answer: Callable[[Images], Images]) -> np.ndarray:
-        """The change that ``answer`` makes, clipped to ``FARTHEST`` σ, since noise hardly ever exceeds that."""
+    def change(self, inside: Images, denoise: Callable[[Images], Images]) -> np.ndarray:
+        """The change that ``denoise`` makes, clipped to ``FARTHEST`` σ, since noise hardly ever exceeds that."""
         farthest = FARTHEST * self.sigma if self.sigma else np.inf
-        return np.clip((answer(inside) - inside).astype(float), -farthest, farthest)
+        return np.clip((denoise(inside) - inside).astype(float), -farthest, farthest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +278,7 @@ def _evenly_spaced(X: np.ndarray) -> np.ndarray:
 
 
 def column_risks(
-    units: ColumnUnits, rows: Images, answer: Callable[[Images], Images], rng: np.random.Generator
+    units: ColumnUnits, rows: Images, denoise: Callable[[Images], Images], rng: np.random.Generator
 ) -> tuple[ColumnRisk, ...]:
     """The effect on every column by Stein's estimate; a column without gain is left unchanged.
 
@@ -288,7 +288,7 @@ def column_risks(
     inside, sigma = units.inside(rows), units.sigma
     probe = rng.choice(np.array([-1.0, 1.0], dtype=np.float32), size=inside.shape)
     step = np.float32(Sure.step * sigma)
-    change, moved = (units.change(images, answer) for images in (inside, inside + step * probe))
+    change, moved = (units.change(images, denoise) for images in (inside, inside + step * probe))
     axes = tuple(range(inside.ndim - 1))
     slopes = 1 + np.mean((moved - change) * probe, axis=axes) / step
     removed = np.mean(np.square(change), axis=axes)

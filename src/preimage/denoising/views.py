@@ -34,10 +34,10 @@ class View(Protocol):
     def reader(self, maps: list[Images]) -> Reader:
         """A function from the indices of places to the values that the stage reads there, one row per place."""
 
-    def answers(self, images: Images) -> Reader:
+    def targets(self, images: Images) -> Reader:
         """A function from the indices of places to the values of these images that a stage predicts there."""
 
-    def assemble(self, answers: np.ndarray, shape: tuple[int, ...]) -> Images:
+    def assemble(self, predictions: np.ndarray, shape: tuple[int, ...]) -> Images:
         """Images from the predictions at all places."""
 
 
@@ -47,11 +47,11 @@ class _PerImage:
     def places(self, shape):
         return shape[0]
 
-    def answers(self, images):
+    def targets(self, images):
         return lambda places: _flat(images)[places]
 
-    def assemble(self, answers, shape):
-        return answers.reshape(shape)
+    def assemble(self, predictions, shape):
+        return predictions.reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -153,20 +153,20 @@ class Windows:
 
         return read
 
-    def answers(self, images):
+    def targets(self, images):
         window = _Window.of(images, *self._patch(images.ndim - 2))
         return lambda places: window[np.unravel_index(places, images.shape[:-1])]
 
-    def assemble(self, answers, shape):
+    def assemble(self, predictions, shape):
         grid, n_channels = shape[1:-1], shape[-1]
         width, radius = self._patch(len(grid))
         sides = (2 * radius + 1,) * len(grid)
-        weights, answers = _gaussian(width, radius, len(grid)), answers.reshape(*shape[:-1], n_channels, *sides)
-        total = np.zeros((shape[0], *(side + 2 * radius for side in grid), n_channels), dtype=answers.dtype)
-        count = np.zeros((*total.shape[1:-1], 1), dtype=answers.dtype)
+        weights, predictions = _gaussian(width, radius, len(grid)), predictions.reshape(*shape[:-1], n_channels, *sides)
+        total = np.zeros((shape[0], *(side + 2 * radius for side in grid), n_channels), dtype=predictions.dtype)
+        count = np.zeros((*total.shape[1:-1], 1), dtype=predictions.dtype)
         for offset in np.ndindex(*sides):
             here = tuple(slice(start, start + side) for start, side in zip(offset, grid, strict=True))
-            total[(slice(None), *here)] += weights[offset] * answers[(..., *offset)]
+            total[(slice(None), *here)] += weights[offset] * predictions[(..., *offset)]
             count[here] += weights[offset]
         inside = tuple(slice(radius, radius + side) for side in grid)
         return total[(slice(None), *inside)] / count[inside]

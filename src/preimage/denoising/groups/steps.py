@@ -105,8 +105,8 @@ def _one_step(regression: Callable, search: Search, variances: np.ndarray, *maps
     groups = _groups(maps[0], search)
 
     def rule(*patches):
-        answer, weights = regression(*patches[:-1], groups.n * patches[-1])
-        return [answer], weights
+        estimate, weights = regression(*patches[:-1], groups.n * patches[-1])
+        return [estimate], weights
 
     return _each_channel(groups, rule, variances, *maps)[0]
 
@@ -119,9 +119,9 @@ def _gradual_rule(left: float, n: int, noisy, cleaner, pilot, variance):
     """
     removed = np.mean(np.square(noisy - cleaner), axis=2) / variance
     share = np.maximum(left + 1e-6, 1 - np.sqrt(removed.mean(axis=1, keepdims=True)))
-    answer, weights = by_pilot(pilot, cleaner, n * np.square(share) * variance)
+    estimate, weights = by_pilot(pilot, cleaner, n * np.square(share) * variance)
     kept = np.float32(left) / share[:, :, None]
-    return [answer, answer + kept * (cleaner - answer)], weights
+    return [estimate, estimate + kept * (cleaner - estimate)], weights
 
 
 def _groups(image: np.ndarray, search: Search) -> PatchGroups:
@@ -136,8 +136,8 @@ def _each_channel(groups: PatchGroups, rule, variances: np.ndarray, *maps: np.nd
         seen = [np.ascontiguousarray(image[..., channel]) for image in maps]
         variance = np.asarray(variances[..., channel], dtype=np.float32)
         if variance.ndim:
-            found.append(groups.answer(rule, seen, np.ascontiguousarray(variance)))
+            found.append(groups.apply(rule, seen, np.ascontiguousarray(variance)))
         else:
             constant = variance.reshape(1, 1)
-            found.append(groups.answer(lambda *patches, v=constant: rule(*patches, v), seen))
+            found.append(groups.apply(lambda *patches, v=constant: rule(*patches, v), seen))
     return [np.stack(images, axis=-1) for images in zip(*found, strict=True)]

@@ -10,6 +10,7 @@ from preimage.reduced.base import ReducedSet, ReductionMethod
 from preimage.reduced.compression import compress as compress
 from preimage.reduced.greedy import Greedy
 from preimage.reduced.selected import Selected
+from preimage.reduced.sets import as_reduction_method as as_reduction_method
 from preimage.reduced.sets import choose_reduction_method as choose_reduction_method
 from preimage.reduced.sets import reduced_set
 

@@ -16,11 +16,9 @@ from preimage.reduced.selected import Selected
 NAMES = {"greedy": Greedy, "selection": Selected}
 
 
-def as_reduction_method(method: Any, kernel: Kernel) -> ReductionMethod:
-    """The method for a parameter: an object with ``reduce``, a name, or "auto", which depends on the kernel."""
+def as_reduction_method(method: Any) -> ReductionMethod:
+    """The method for a parameter: an object with ``reduce``, or a name."""
     if isinstance(method, str):
-        if method == "auto":
-            return choose_reduction_method(kernel)
         if method not in NAMES:
             raise ValueError(f"unknown reduced-set method {method!r}; the names are auto, {', '.join(NAMES)}.")
         return NAMES[method]()
@@ -69,7 +67,11 @@ def reduced_set(expansion: Expansion, n_points: int, *, method: Any = "auto") ->
     ((10, 2), True)
     """
     check_vectors(expansion)
-    chosen = as_reduction_method(method, expansion.kernel)
+    chosen = (
+        choose_reduction_method(expansion.kernel)
+        if isinstance(method, str) and method == "auto"
+        else as_reduction_method(method)
+    )
     chosen.check(expansion.kernel)
     size = expansion.points.shape[0]
     if not is_number(n_points) or n_points != int(n_points):

@@ -37,12 +37,12 @@ def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np
     effort : one of ``EFFORTS``
     """
     if np.all(image == image[..., :1]):  # grey, perhaps stored as colour
-        found = _one_kind(image[..., :1], law, effort, rng)
+        found = _denoised(image[..., :1], law, effort, rng)
         return replace(found, image=np.repeat(found.image, image.shape[-1], axis=-1))
-    return _one_kind(image, law, effort, rng)
+    return _denoised(image, law, effort, rng)
 
 
-def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedImage:
+def _denoised(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedImage:
     impulses = impulses_in(image) if law is None else None
     if impulses is None or _are_texture(impulses, image):
         return _without_impulses(image, law, effort, rng)

@@ -142,9 +142,7 @@ class Learner:
         stack = self._fit(lambda: (teachers, fold), whole, sizes, validation, rng, **settings)
         if stack.is_linear:
             stack = stack.linear_again(Noisy.draw(useful, sigma, rng, trusted))
-        some = images[:VALIDATION]
-        removed = float(np.sqrt(np.mean(np.square(stack(some) - some), dtype=float)))
-        return replace(stack, share=min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
+        return _careful(stack, images[:VALIDATION], sigma)
 
     def from_clean(self, images: Images, noise: Callable, rng: np.random.Generator) -> Stack:
         """A stack learned from clean images, with new noise at every level."""
@@ -169,6 +167,12 @@ class Learner:
             **settings,
         )
         return plan.fit(draw, validation, rng)
+
+
+def _careful(stack: Stack, images: Images, sigma: float) -> Stack:
+    """The stack, which removes on average at most the share ``CAREFUL`` of σ from these images."""
+    removed = float(np.sqrt(np.mean(np.square(stack(images) - images), dtype=float)))
+    return replace(stack, share=min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
 
 
 def _split(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -127,8 +127,8 @@ class Partition:
 class Clustering:
     """A partition, and how the inertia fell.
 
-    ``history`` holds the inertia at the start, after each of ``n_steps`` Lloyd steps, and after every move;
-    ``settled`` tells whether no step or move can lower it further.
+    ``history`` holds the inertia at the start, after each of ``n_steps`` Lloyd steps, and after every move. ``settled``
+    is true if no step or move can lower it further.
     """
 
     partition: Partition

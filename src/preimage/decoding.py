@@ -80,7 +80,7 @@ class Known(Remembering):
 
     def blocks(self, n_codes: int, count: int) -> Iterator[slice]:
         """Slices of codes whose neighbours' rows fit into memory together."""
-        return iter(tiles.row_blocks(n_codes, 4 * 8 * count * self.rows.shape[1]))
+        return tiles.row_blocks(n_codes, 4 * 8 * count * self.rows.shape[1])
 
     def part(self, which: Array) -> Known:
         """Some of the pairs."""

@@ -8,10 +8,7 @@ from preimage.denoising import coarse
 from preimage.denoising.pictures import Plan
 
 SIDE = 96
-
-
-def steps(grid):
-    return Plan("quick", 0.05).steps(grid)
+STEPS = Plan("quick", 0.05).steps
 
 
 def wave(cycles):
@@ -30,20 +27,20 @@ def test_a_coarse_picture_has_a_quarter_of_the_points_and_of_the_noise():
 
 def test_slow_waves_come_from_the_coarse_picture_and_fast_ones_from_the_answer():
     slow, fast = wave(3), wave(60)
-    found = coarse.with_coarse_answer(fast, slow + fast, np.array([1e-8], dtype=np.float32), steps)
+    found = coarse.with_coarse_frequencies(fast, slow + fast, np.array([1e-8], dtype=np.float32), STEPS)
     np.testing.assert_allclose(found, slow + fast, atol=1e-3)  # hardly any noise: the coarse picture stays as it is
 
 
 def test_frames_of_a_stack_stay_apart():
     stack = np.stack([wave(3), 2 * wave(3)])
-    found = coarse.with_coarse_answer(np.zeros_like(stack), stack, np.array([1e-8], dtype=np.float32), steps)
+    found = coarse.with_coarse_frequencies(np.zeros_like(stack), stack, np.array([1e-8], dtype=np.float32), STEPS)
     np.testing.assert_allclose(found, stack, atol=2e-3)
 
 
 def test_noise_that_differs_from_place_to_place_stays_positive():
     noisy = wave(2)
     variances = np.where(np.arange(SIDE)[:, None, None] < SIDE // 2, 1e-4, 1.0) * np.ones_like(noisy)
-    assert np.isfinite(coarse.with_coarse_answer(noisy, noisy, variances.astype(np.float32), steps)).all()
+    assert np.isfinite(coarse.with_coarse_frequencies(noisy, noisy, variances.astype(np.float32), STEPS)).all()
 
 
 @pytest.mark.parametrize(("grid", "fit"), [((64, 64), True), ((63, 200), False), ((200,), False), ((5, 64, 64), True)])
@@ -56,8 +53,8 @@ def test_blotches_of_an_even_surface_are_removed():
     ramp = np.add.outer(np.linspace(0, 1, 128), np.linspace(0, 1, 128))[..., None].astype(np.float32)
     noisy = (ramp + np.random.default_rng(0).standard_normal(ramp.shape)).astype(np.float32)
     variance = np.array([1.0], dtype=np.float32)
-    *_, patches = Plan("quick", 0.5).steps((128, 128))(noisy, lambda estimate: variance).values()
-    found = coarse.with_coarse_answer(patches, noisy, variance, Plan("quick", 0.125).steps)
+    *_, patches = Plan("quick", 0.5).steps(noisy, lambda estimate: variance).values()
+    found = coarse.with_coarse_frequencies(patches, noisy, variance, Plan("quick", 0.125).steps)
     assert np.mean((found - ramp) ** 2) < 0.9 * np.mean((patches - ramp) ** 2)
 
 

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from preimage.denoising import Budget, Learner, Recipe, Units, cut, small_patches
 from preimage.denoising.examples import Clean, Noisy
+from preimage.denoising.learning import Budget, Learner, Units, in_units
 from preimage.denoising.linear import LinearFilter
+from preimage.denoising.pieces import cut, small_patches
 from preimage.denoising.readout import SecondMoments, gather
 from preimage.denoising.saturation import Limits, Mending
 from preimage.denoising.stack import Blurred, Level, Plan, Stack
-from preimage.denoising.stage import Crossed, Stage
+from preimage.denoising.stage import Crossed, Recipe, Stage
 from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Coded, Lens, Whole, Windows
 from preimage.exceptions import NoiseLevelWarning
@@ -62,7 +63,7 @@ def test_a_window_holds_the_weighted_surroundings_of_its_place(shape):
 @pytest.mark.parametrize("view", [Windows((Lens(1.0, 1.0),)), Whole((1.0,))])
 def test_perfect_answers_give_the_images_back(shape, view):
     images = RNG(0).random(shape, dtype=np.float32)
-    answers = view.answers(images)(np.arange(view.places(shape)))
+    answers = view.targets(images)(np.arange(view.places(shape)))
     np.testing.assert_allclose(view.assemble(answers, shape), images, atol=1e-6)
 
 
@@ -113,7 +114,7 @@ def test_answers_by_blocks_are_features_times_weights():
     rows = view.reader([images])(np.arange(2508))
     features = Features.choose(Gaussian(None), rows, np.arange(50))
     weights = RNG(1).standard_normal((features.n, 9)).astype(np.float32)
-    found = Stage(view, features, weights).answers([images], weights)
+    found = Stage(view, features, weights).predictions([images], weights)
     np.testing.assert_allclose(found, features(rows).astype(float) @ weights, atol=1e-4)
 
 
@@ -136,7 +137,7 @@ def test_moments_gathered_by_blocks_are_those_of_the_formula():
     moments = gather(features, view, view.reader(maps), examples, places)
     phi = features(rows)
     np.testing.assert_allclose(moments.features, phi.T @ phi / 4500, atol=1e-12)
-    np.testing.assert_allclose(moments.truth, phi.T @ view.answers(truth)(places) / 4500, atol=1e-12)
+    np.testing.assert_allclose(moments.truth, phi.T @ view.targets(truth)(places) / 4500, atol=1e-12)
 
 
 def test_the_linear_filter_of_noisy_rows_tends_to_that_of_the_planted_covariance():
@@ -170,7 +171,7 @@ def test_the_probe_has_the_mean_of_the_closed_form_derivative():
     read, places = view.reader([many.images]), np.arange(3 * repeats)
     phi = features(read(places))
     by_probe = (
-        phi.T @ view.answers(many.images[: many.n])(places) - many.moment(features, phi, read, view, places)
+        phi.T @ view.targets(many.images[: many.n])(places) - many.moment(features, phi, read, view, places)
     ) / sigma**2
     rows = images.reshape(3, 4)
     inside = (rows - features.mean) @ features.basis
@@ -406,7 +407,7 @@ def test_units_keep_the_law_of_the_noise():
     assert abs(float(inside.mean())) < 1e-3
     assert float(inside.std()) == pytest.approx(1, rel=1e-3)
     np.testing.assert_allclose(units.outside(inside), images, atol=1e-4)
-    moved = units.noise(GaussianNoise(5.0))(inside, RNG(1)) - inside
+    moved = in_units(GaussianNoise(5.0), units)(inside, RNG(1)) - inside
     assert float(moved.std()) == pytest.approx(0.1, rel=0.05)
 
 

@@ -52,7 +52,7 @@ def test_answers_are_put_back_with_their_weights(n_axes):
     values, search = image(n_axes), SEARCHES[n_axes]
     groups = find_groups(values, search)
 
-    found = groups.answer(lambda seen, mean: ([seen + 1, seen**2], np.exp(mean)), [values], values)
+    found = groups.apply(lambda seen, mean: ([seen + 1, seen**2], np.exp(mean)), [values], values)
     total, count = np.zeros((2, *values.shape)), np.zeros(values.shape)
     for member in groups.members.ravel():
         corner = np.unravel_index(member, groups.corners)

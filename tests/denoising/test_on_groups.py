@@ -111,4 +111,4 @@ def test_letters_are_sought_farther_away_than_details_of_photographs():
     drawn, shaded = (NoisyPicture((x + noise)[..., None], NoiseCurve(0.0, 0.05**2)) for x in (page, ramp))
     assert drawn._is_drawn
     assert not shaded._is_drawn
-    assert {Plan(effort, 0.1, drawn=True).steps((200, 200)).second.window for effort in EFFORTS} == {(WIDE, WIDE)}
+    assert {Plan(effort, 0.1, drawn=True).steps.second.window for effort in EFFORTS} == {WIDE}

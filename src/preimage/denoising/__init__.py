@@ -4,17 +4,13 @@
 
 from preimage.denoising.alone import denoised_alone
 from preimage.denoising.interference import without_baseline, without_mains
-from preimage.denoising.learning import BUDGETS, Budget, Learner, Units
-from preimage.denoising.noise_curve import NoiseCurve
+from preimage.denoising.learning import BUDGETS, Budget
 from preimage.denoising.noise_law import Asked
 from preimage.denoising.pictures import EFFORTS
-from preimage.denoising.pieces import cut, small_patches
-from preimage.denoising.rows import LearnedRows, learned_images, learned_table
-from preimage.denoising.saturation import Limits
+from preimage.denoising.pieces import small_patches
+from preimage.denoising.rows import learned_images, learned_table
 from preimage.denoising.signals import denoised_signal
-from preimage.denoising.similar_rows import SimilarRows, censored_level
-from preimage.denoising.stack import Level, Plan, Stack
-from preimage.denoising.stage import Recipe, Stage
-from preimage.denoising.tables import ColumnRisk, ColumnUnits, DenoisedTable, column_noise, given_noise
+from preimage.denoising.stack import Stack
+from preimage.denoising.tables import DenoisedTable
 
 __all__ = ["without_baseline", "without_mains"]

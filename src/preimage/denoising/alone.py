@@ -12,7 +12,7 @@ from preimage.denoising.jpeg import LUMINANCE, BeforeJpeg, before_jpeg
 from preimage.denoising.learning import Units
 from preimage.denoising.levels import DOUBT, at_lags, measured_noise, warn_of_more
 from preimage.denoising.noise_curve import NoiseCurve
-from preimage.denoising.pictures import Answered, NoisyPicture, in_tiles
+from preimage.denoising.pictures import DenoisedImage, NoisyPicture, in_tiles
 from preimage.denoising.saturation import Limits
 from preimage.exceptions import NoiseLevelWarning, warn
 from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, PoissonNoise, RandomImpulses, SpeckleNoise
@@ -27,7 +27,7 @@ STILL_THERE = 0.8  # share of the noise that must survive JPEG to show how it gr
 NO_NOISE = 1e-12  # variance relative to the squared spread, up to which there is no noise
 
 
-def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
+def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedImage:
     """The denoised image or stack (grid…, channels), from itself alone.
 
     Parameters
@@ -37,12 +37,12 @@ def denoised_alone(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np
     effort : one of ``EFFORTS``
     """
     if np.all(image == image[..., :1]):  # grey, perhaps stored as colour
-        found = _one_kind(image[..., :1], law, effort, rng)
+        found = _denoised(image[..., :1], law, effort, rng)
         return replace(found, image=np.repeat(found.image, image.shape[-1], axis=-1))
-    return _one_kind(image, law, effort, rng)
+    return _denoised(image, law, effort, rng)
 
 
-def _one_kind(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
+def _denoised(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedImage:
     impulses = impulses_in(image) if law is None else None
     if impulses is None or _are_texture(impulses, image):
         return _without_impulses(image, law, effort, rng)
@@ -56,25 +56,26 @@ def _are_texture(impulses: Impulses, image: np.ndarray) -> bool:
     if not isinstance(impulses.law, RandomImpulses) or impulses.law.p > FEW:
         return False
     rest = filled(image, impulses.missing)
-    return _is_hidden(measured_noise(rest.reshape(-1, *rest.shape[-2:]), Limits.of(image[None])), float(np.ptp(image)))
+    return _is_hidden(measured_noise(rest.reshape(-1, *rest.shape[-2:]), Limits.of(image)), float(np.ptp(image)))
 
 
-def _without_impulses(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> Answered:
+def _without_impulses(image: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedImage:
     units, curve = Units.of(image), _given(image, law) if law else estimated_noise(image)
     if np.ptp(image) == 0 or not curve.floor + curve.slope + curve.bend > NO_NOISE * units.scale**2:
-        return Answered(image.copy(), 0.0, {}, curve.law)
+        return DenoisedImage(image.copy(), 0.0, {}, curve.law)
     inside, within = units.inside(image), curve.within(units)
     stored = before_jpeg(inside) if law is None else None
     if law is None and (coarse := CoarseColours.recognised(inside, stored.sigma if stored else None)):
-        found = in_tiles(lambda part: replace(coarse, image=part).answered(effort, rng), inside)
+        found = in_tiles(lambda part: replace(coarse, image=part).denoised(effort, rng), inside)
         noise: NoiseLaw = GaussianNoise(coarse.sigma * units.scale)
     else:
         plan = NoisyPicture(inside, within).plan(effort)
-        found = in_tiles(lambda part: NoisyPicture(part, within).answered(plan, rng), inside)
+        found = in_tiles(lambda part: NoisyPicture(part, within).denoised(plan, rng), inside)
         noise = curve.law
     square, lost = units.scale**2, stored.lost if stored else 0.0
     candidates = {name: (risk + lost) * square for name, risk in found.candidates.items()}
-    return Answered(units.outside(found.image).astype(image.dtype), (found.risk + lost) * square, candidates, noise)
+    clean = units.outside(found.image).astype(image.dtype)
+    return DenoisedImage(clean, (found.risk + lost) * square, candidates, noise)
 
 
 def estimated_noise(image: np.ndarray) -> NoiseCurve:
@@ -84,12 +85,13 @@ def estimated_noise(image: np.ndarray) -> NoiseCurve:
         size = " × ".join(map(str, image.shape[:-1]))
         warn(f"an image of {size} points is too small to estimate its noise: give noise=σ.", NoiseLevelWarning)
         return NoiseCurve(0.0, 0.0)
-    curve = replace(measured_noise(image, Limits.of(image[None])), doubt=DOUBT)
-    if stored is None:
-        _warn_of_texture(curve, float(np.ptp(image)))
-    if stored is None and not curve.limits:  # strokes of drawings and text, which lie on a limit, look correlated
+    curve = replace(measured_noise(image, Limits.of(image)), doubt=DOUBT)
+    if stored:
+        return _before_storing(curve, stored, image)
+    _warn_of_texture(curve, float(np.ptp(image)))
+    if not curve.limits:  # strokes of drawings and text, which lie on a limit, look correlated
         _warn_of_shared(image.mean(axis=-1), float(np.sqrt(curve.before(float(image.mean())))))
-    return _before_storing(curve, stored, image) if stored else curve
+    return curve
 
 
 def _before_storing(curve: NoiseCurve, stored: BeforeJpeg, image: np.ndarray) -> NoiseCurve:
@@ -98,9 +100,7 @@ def _before_storing(curve: NoiseCurve, stored: BeforeJpeg, image: np.ndarray) ->
     if curve.slope == curve.bend == 0:
         return replace(curve, floor=max(curve.floor, white**2))
     shown = float(np.mean(curve.before(image)))
-    return (
-        curve if shown > (STILL_THERE * white) ** 2 else NoiseCurve(0.0, white**2, Limits.of(image[None]), doubt=DOUBT)
-    )
+    return curve if shown > (STILL_THERE * white) ** 2 else NoiseCurve(0.0, white**2, Limits.of(image), doubt=DOUBT)
 
 
 def _warn_of_texture(curve: NoiseCurve, extent: float) -> None:
@@ -132,12 +132,12 @@ def _warn_of_shared(grey: np.ndarray, sigma: float) -> None:
 
 
 def _given(image: np.ndarray, law: NoiseLaw) -> NoiseCurve:
-    limits = Limits.of(image[None])
+    limits = Limits.of(image)
     if isinstance(law, GaussianNoise):
         limits = Limits(*law.clip) if law.clip else limits
         _warn_of_more_than_shown(law.sigma, image, limits)
         return NoiseCurve(0.0, law.sigma**2, limits)
-    above = Limits(-np.inf, limits.high)
+    above = Limits(high=limits.high)
     if isinstance(law, PoissonNoise):
         return NoiseCurve(1 / law.peak, 0.0, above)
     if isinstance(law, PoissonGaussianNoise):

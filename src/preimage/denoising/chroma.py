@@ -7,7 +7,7 @@ resolution.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,13 +16,13 @@ from scipy.ndimage import zoom
 from preimage import progress
 from preimage.denoising.jpeg import LUMINANCE, has_whole_colours
 from preimage.denoising.levels import DOUBT, at_lags, measured_noise
-from preimage.denoising.pictures import Answered, Plan, combined
+from preimage.denoising.pictures import DenoisedImage, Plan, combined
 from preimage.denoising.pieces import middle
 from preimage.denoising.saturation import Limits
 
 SHARED = 1.7  # ratio of differences at lags 4 and 1 above which neighbours share their noise
 COARSER = 0.8  # noise of colours relative to the luminance (0.94 for white noise) below which colours are coarser
-MOST_SHARED = 1.4  # most ratio of shared noise to the differences of next neighbours; more is texture
+MOST_SHARED = 1.4  # largest ratio of shared noise to the differences of next neighbours; more is texture
 LEAST = 1e-3  # the least σ, relative to the range of a channel
 ENOUGH = 1024  # side of the middle part of an image that is examined
 SHORTEST = 32  # the least side of an image that can be examined
@@ -50,7 +50,7 @@ class CoarseColours:
 
     @classmethod
     def recognised(cls, image: np.ndarray, sigma: float | None = None) -> CoarseColours | None:
-        """The image, if neighbours share the noise of its colours, or that is much less than that of the luminance.
+        """The image, if neighbours share the noise of its colours, or colours have much less noise than luminance.
 
         ``sigma`` is the level of the luminance before the image was stored as JPEG, if it was; then None is returned
         for colours of full resolution.
@@ -67,9 +67,10 @@ class CoarseColours:
         seen = min(level, max(luminance))  # texture of the luminance is not noise
         return cls(image, 1, level) if sigma is None and np.max(colours) < COARSER * seen else None
 
-    def answered(self, effort: str, rng: np.random.Generator) -> Answered:
-        """The estimate by patches. Its risk is that of red, green and blue, without the loss from the lower resolution
-        of the colours.
+    def denoised(self, effort: str, rng: np.random.Generator) -> DenoisedImage:
+        """The estimate by patches.
+
+        Its risk is that of red, green and blue, without the loss from the lower resolution of the colours.
         """
         luminance, back = self._channels[..., :1], np.linalg.inv(LUMINANCE)
         _, *shares = np.square(back).mean(axis=0)
@@ -83,7 +84,7 @@ class CoarseColours:
         change = _finer(found.image - coarse, self.step, self.image.shape)
         channels = np.concatenate([clean.image, (self._channels + change)[..., 1:]], axis=-1)
         candidates = {name: risk + found.risk for name, risk in clean.candidates.items()}
-        return Answered(channels @ back.T, clean.risk + found.risk, candidates)
+        return DenoisedImage(channels @ back.T, clean.risk + found.risk, candidates)
 
     def _colour_level(self, coarse: np.ndarray, channel: int) -> float:
         """The noise level of a colour: as white noise of this luminance implies, or else as measured."""
@@ -92,13 +93,13 @@ class CoarseColours:
         lengths = np.linalg.norm(LUMINANCE, axis=1)
         return self.sigma * float(lengths[channel] / lengths[0]) / self.step
 
-    def _part(self, channels, variances: np.ndarray, effort: str, rng, weights: np.ndarray) -> Answered:
+    def _part(self, channels, variances: np.ndarray, effort: str, rng, weights: np.ndarray) -> DenoisedImage:
         offset = channels.mean(axis=(0, 1))
         variances = np.maximum(variances, (LEAST * np.ptp(channels, axis=(0, 1))) ** 2 + 1e-12)
         level = float(np.sqrt(variances[0])) / max(float(np.ptp(channels[..., 0])), 1e-12)
         noisy, plan = (channels - offset).astype(np.float32), Plan(effort, level, doubt=DOUBT)
         found = combined(noisy, lambda estimate: variances, plan, rng, weights)
-        return Answered(found.image + offset, found.risk, found.candidates)
+        return replace(found, image=found.image + offset)
 
     @cached_property
     def _channels(self) -> np.ndarray:

@@ -2,13 +2,11 @@
 
 Groups of patches remove noise up to the width of a patch. Wider noise stays in the estimate, as blotches in even
 surfaces. At a quarter of the resolution it is as narrow as a patch, and has a quarter of the level. The lowest cosine
-coefficients form the coarse image; the lower part of the frequencies of its estimate replaces those of the fine one,
-because it errs most at its own highest frequencies (Facciolo, Pierazzo & Morel 2017).
+coefficients form the coarse image. The estimate of the coarse image is least accurate at its own highest frequencies,
+so only its lower ones replace those of the fine estimate (Facciolo, Pierazzo & Morel 2017).
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from scipy.fft import dctn, idctn
@@ -25,24 +23,23 @@ def fits(grid: tuple[int, ...]) -> bool:
     return len(grid) >= 2 and min(grid[-2:]) >= SHORTEST
 
 
-def with_coarse_answer(
-    answer: np.ndarray, noisy: np.ndarray, variances: np.ndarray, steps: Callable[[tuple[int, ...]], Steps]
-) -> np.ndarray:
+def with_coarse_frequencies(fine: np.ndarray, noisy: np.ndarray, variances: np.ndarray, steps: Steps) -> np.ndarray:
     """The estimate with its lowest frequencies taken from the estimate of the coarse image.
 
     Parameters
     ----------
-    answer, noisy : arrays of shape (grid…, height, width, channels)
+    fine, noisy : arrays of shape (grid…, height, width, channels)
+        The estimate and the noisy image.
     variances : array
         The variances of the noise: of the shape of ``noisy``, or one per channel if they are the same everywhere.
-    steps : callable
-        From the grid of an image to the steps that denoise it.
+    steps : Steps
+        The steps that denoise the coarse image.
     """
     small = _coarse(noisy)
     coarse = variances if variances.ndim == 1 else np.maximum(_coarse(variances), variances.min())
     coarse = (coarse / QUARTER**2).astype(np.float32)
-    *_, found = steps(small.shape[:-1])(small, lambda estimate: coarse).values()
-    whole = _frequencies(answer)
+    *_, found = steps(small, lambda estimate: coarse).values()
+    whole = _frequencies(fine)
     height, width = (int(KEPT * n) for n in small.shape[-3:-1])
     whole[..., :height, :width, :] = QUARTER * _frequencies(found)[..., :height, :width, :]
     return _picture(whole)

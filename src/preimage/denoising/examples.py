@@ -61,7 +61,7 @@ class Clean:
         return len(self.truth)
 
     def moment(self, features, phi, read, view, places):
-        return phi.T @ view.answers(self.truth)(places)
+        return phi.T @ view.targets(self.truth)(places)
 
     def risk(self, estimates):
         return float(np.mean(np.square(estimates - self.truth), dtype=float))
@@ -112,8 +112,8 @@ class Noisy:
         still = self.images[: self.n]
         change = features(read(places + view.places(still.shape)))
         change -= phi
-        slope = change.T @ view.answers(self._probe)(places) / (self.step * self.sigma)
-        return phi.T @ view.answers(still)(places) - self.sigma**2 * slope
+        slope = change.T @ view.targets(self._probe)(places) / (self.step * self.sigma)
+        return phi.T @ view.targets(still)(places) - self.sigma**2 * slope
 
     def risk(self, estimates):
         """Stein's estimate, but at least (√E‖f(y) − y‖² − σ)²: a change beyond the noise level is an error.

@@ -23,9 +23,9 @@ ACROSS = 0.3  # least share of lost values among dark or bright points, relative
 SAME = 2.0  # neighbours of lost values may be lost at most this many times as often as others
 BESIDE = 0.75  # share of lost values with a neighbour nearly like them, above which they are edges of clipped fields
 APART, LEAST_APART = 8.0, 0.1  # least gap of random impulses, relative to the usual gap and to the range
-HIDDEN = 0.4  # share of hidden random impulses above which the others may be noise, as that of counted light
+HIDDEN = 0.4  # share of hidden random impulses above which the others may be noise, as of photon counts
 ANYWHERE = 0.6  # like ACROSS, for random impulses, which are as frequent in dark as in bright parts
-OPPOSITE = 0.35  # least share of random impulses in the half of the range opposite to their neighbours; half expected
+OPPOSITE = 0.35  # least share of random impulses in the half of the range opposite to their neighbours; ½ is expected
 EVEN = 0.3  # least share of these in either half of that half
 FIELD = 1e-3  # share of the values at an end by chance that are taken for part of a field
 ROUNDS = 3
@@ -70,9 +70,12 @@ def _random_impulses(image: np.ndarray, p: float, low: float, high: float) -> Im
 
     A value is an impulse, uniform on the range, with probability p. Otherwise it is Laplace about the median m of its
     neighbours, with a scale b from their deviations. An impulse is more likely if |y − m| exceeds
-    t = b log[(1 − p) range / 2pb]. Impulses up to t are missed, which adds p(2/3)t³/range to the squared error, and
-    other values beyond t are lost, which adds (1 − p) exp(−t/b)(t² + 2tb + 2b²). The estimate of p is the share of the
-    values found, divided by the share of the range beyond t.
+
+        t = b log[(1 − p) range / 2pb].
+
+    Impulses up to t are missed, which adds p(2/3)t³/range to the squared error, and other values beyond t are lost,
+    which adds (1 − p) exp(−t/b)(t² + 2tb + 2b²). The estimate of p is the share of the values found, divided by the
+    share of the range beyond t.
     """
     missing, extent = np.zeros(image.shape, dtype=bool), high - low
     for _ in range(ROUNDS):  # adjacent impulses hide each other until one is filled in
@@ -89,13 +92,14 @@ def _random_impulses(image: np.ndarray, p: float, low: float, high: float) -> Im
 def _neighbours(image: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The median of the neighbours of every value, and their median deviation from it."""
     others = np.arange(3 ** (image.ndim - 1)) != 3 ** (image.ndim - 1) // 2
-    medians = _around(image, lambda around: _nan_medians(around[..., others]))
+
+    def medians(around: np.ndarray) -> np.ndarray:
+        return _nan_medians(around[..., others])
 
     def deviations(around: np.ndarray) -> np.ndarray:
-        beside = around[..., others]
-        return _nan_medians(np.abs(beside - _nan_medians(beside)[..., None]))
+        return _nan_medians(np.abs(around[..., others] - medians(around)[..., None]))
 
-    return medians, _around(image, deviations)
+    return _around(image, medians), _around(image, deviations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,20 +118,18 @@ class _Outliers:
         gaps, inside = _around(image, _second_gaps), (image > low) & (image < high)  # values at an end may be clipped
         usual = float(np.median(gaps[inside])) if inside.any() else 0.0
         reach = max(APART * usual, LEAST_APART * (high - low))
-        return cls(image, _medians(image, gaps > reach), gaps > reach, reach, low, high)
+        far = gaps > reach
+        return cls(image, _medians(image, far), far, reach, low, high)
 
     def are_random(self) -> bool:
         """Whether outliers occur anywhere with any value, unlike texture, edges, stars and points of drawings."""
-        share, middle = float(self.far.mean()), (self.low + self.high) / 2
-        if not FEWEST < share < MOST / 2 or self.hidden() > HIDDEN:
+        share, centre = float(self.far.mean()), (self.low + self.high) / 2
+        if not FEWEST < share < MOST / 2 or self.hidden() > HIDDEN or _are_clustered(self.far):
             return False
-        if _share(self.far[1:], self.far[:-1]) > SAME * share + 0.02:
-            return False
-        bright, third = self.medians > middle, (self.high - self.low) / 3
-        ends = self.medians < self.low + third, self.medians > self.high - third
+        ends = _dark_and_bright(self.medians, self.low, self.high)
         across = [_share(self.far, where) for where in ends if where.mean() > RARE]
-        opposite = self.far & ((self.image > middle) != bright)
-        outer = _share(np.abs(self.image - middle) > (self.high - self.low) / 4, opposite)
+        opposite = self.far & ((self.image > centre) != (self.medians > centre))
+        outer = _share(np.abs(self.image - centre) > (self.high - self.low) / 4, opposite)
         anywhere = min(across, default=share) > ANYWHERE * share and opposite.sum() > OPPOSITE * self.far.sum()
         return bool(anywhere and EVEN < outer < 1 - EVEN)
 
@@ -144,9 +146,9 @@ class _Outliers:
 def lost(image: np.ndarray) -> np.ndarray | None:
     """Where values of an image (grid…, channels) are lost; None if these are too few, or not like impulse noise.
 
-    A value is lost if it is at an end of the range and far from the median of those neighbours that are not. Unlike
-    points and strokes of a drawing, lost values occur anywhere, independently of their neighbours. Unlike clipped
-    values, they occur at both ends, independently of the brightness around them.
+    A value is lost if it is at an end of the range, but in no field of such values, and far from the median of those
+    neighbours that are not lost. Unlike points and strokes of a drawing, lost values occur anywhere, independently of
+    their neighbours. Unlike clipped values, they occur at both ends, independently of the brightness around them.
     """
     low, high = float(image.min()), float(image.max())
     if not RARE < np.mean((image > low) & (image < high)) < 1 - FEWEST:
@@ -158,44 +160,45 @@ def lost(image: np.ndarray) -> np.ndarray | None:
     medians = _medians(image, ends)
     gaps = np.abs(image - medians)
     others = gaps[~ends & np.isfinite(gaps)]
-    if not others.size:
-        return None
-    spread = float(np.median(others)) / 0.6745
+    spread = float(np.median(others)) / 0.6745 if others.size else np.inf
     if spread > QUIET * (high - low):
         return None
     reach = max(OUTLYING * spread, LEAST * (high - low))
     far = ends & ~(gaps <= reach)
     share = float(far.mean())
+    dark, bright = _dark_and_bright(medians, low, high)
+    across = [_share(end, where) for end, where in ((white, dark), (black, bright)) if where.mean() > RARE]
+    anywhere = share >= FEWEST and min(across, default=0.0) >= ACROSS * share and not _are_clustered(far)
+    return far if anywhere and _share(_beside(image, ends, reach), far) <= BESIDE else None
+
+
+def _are_clustered(far: np.ndarray) -> bool:
+    """Whether neighbours of lost values are lost more often than other values."""
+    return _share(far[1:], far[:-1]) > SAME * float(far.mean()) + 0.02
+
+
+def _dark_and_bright(medians: np.ndarray, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+    """Where the median of the neighbours is in the lowest, and in the highest, third of the range."""
     third = (high - low) / 3
-    dark, bright = medians < low + third, medians > high - third
-    pairs = (white, dark), (black, bright)
-    across = [_share(end, where) for end, where in pairs if where.mean() > RARE]
-    if (
-        share < FEWEST
-        or not min(across, default=0.0) >= ACROSS * share
-        or _share(far[1:], far[:-1]) > SAME * share + 0.02
-        or _share(_beside(image, ends, reach), far) > BESIDE
-    ):
-        return None
-    return far
+    return medians < low + third, medians > high - third
 
 
 def _scattered(at_end: np.ndarray) -> tuple[np.ndarray, float]:
     """Values at one end of the range without the fields that the image itself has there, and their share elsewhere.
 
     Where a share p of the values is at this end by chance, so are Binomial(8, p) of the neighbours of each. A value
-    with more of them than all but ``FIELD`` of that law lies in a field, unless no more than one neighbour lies in it,
-    too. p is the share of the other values.
+    with more of them than all but ``FIELD`` of that law lies in a field, unless at most one of its neighbours does. p
+    is the share of the other values.
     """
-    neighbours, n_neighbours, most = _like_neighbours(at_end), 3 ** (at_end.ndim - 1) - 1, 0.0
+    neighbours, n_neighbours, most = _marked_neighbours(at_end), 3 ** (at_end.ndim - 1) - 1, 0.0
     for _ in range(ROUNDS):
         most = binom.isf(FIELD, n_neighbours, _share(at_end, neighbours * at_end <= most))
     field = at_end & (neighbours > most)
-    field &= _like_neighbours(field) > 1
+    field &= _marked_neighbours(field) > 1
     return at_end & ~field, _share(at_end, ~field)
 
 
-def _like_neighbours(marked: np.ndarray) -> np.ndarray:
+def _marked_neighbours(marked: np.ndarray) -> np.ndarray:
     """The number of neighbours of every value that are marked, in its channel."""
     block = np.ones((3,) * (marked.ndim - 1) + (1,), dtype=np.uint8)
     found: np.ndarray = ndimage.convolve(marked.astype(np.uint8), block, mode="constant") - marked
@@ -203,7 +206,7 @@ def _like_neighbours(marked: np.ndarray) -> np.ndarray:
 
 
 def _beside(image: np.ndarray, ends: np.ndarray, reach: float) -> np.ndarray:
-    """Where values at an end have a neighbour that is not, but within reach: what was cut off has, what is lost not."""
+    """Where values at an end have a neighbour within reach that is not: clipped values have one, lost ones do not."""
     low, high, others = image.min(), image.max(), np.where(ends, np.nan, image)
     darkest, brightest = (_around(others, partial(least.reduce, axis=-1)) for least in (np.fmin, np.fmax))
     near: np.ndarray = np.where(image == low, darkest - low, high - brightest) <= reach
@@ -249,8 +252,8 @@ def _around(image: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]) -> n
 
 def _second_gaps(around: np.ndarray) -> np.ndarray:
     """The distance of a value to its second nearest neighbour in value."""
-    middle = around.shape[-1] // 2
-    return np.partition(np.abs(around - around[..., middle, None]), 2, axis=-1)[..., 2]
+    centre = around.shape[-1] // 2
+    return np.partition(np.abs(around - around[..., centre, None]), 2, axis=-1)[..., 2]
 
 
 def _nan_medians(around: np.ndarray) -> np.ndarray:

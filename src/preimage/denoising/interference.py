@@ -52,7 +52,9 @@ def without_mains(signal, rate: float, frequency: float) -> np.ndarray:
     True
     """
     values, shape = _columns(signal)
-    _check(rate, frequency, "the mains frequency")
+    _check_rate(rate)
+    if not 0 < frequency < rate / 2:
+        raise ValueError(f"the mains frequency must lie between 0 and half the rate, {rate / 2:g}, not {frequency!r}.")
     if len(values) < FEWEST_TURNS * rate / frequency:
         raise ValueError(f"{len(values)} samples are too few to find hum: give at least {FEWEST_TURNS} of its periods.")
     exact = _strongest(values, rate, frequency)
@@ -92,7 +94,7 @@ def without_baseline(signal, rate: float) -> np.ndarray:
     True
     """
     values, shape = _columns(signal)
-    _check(rate, rate / 4, "the rate")
+    _check_rate(rate)
     every = max(1, int(WAVE * rate / POINTS))  # a baseline is slow, so the medians use fewer samples
     means = uniform_filter1d(values, every, axis=0)[::every]
     for seconds in (BEAT, WAVE):
@@ -111,11 +113,9 @@ def _columns(signal) -> tuple[np.ndarray, tuple[int, ...]]:
     return values.reshape(len(values), -1), values.shape
 
 
-def _check(rate: float, frequency: float, what: str) -> None:
+def _check_rate(rate: float) -> None:
     if not (np.isfinite(rate) and rate > 0):
         raise ValueError(f"the rate of a signal must be a positive number of samples per second, not {rate!r}.")
-    if not 0 < frequency < rate / 2:
-        raise ValueError(f"{what} must lie between 0 and half the rate, {rate / 2:g}, not {frequency!r}.")
 
 
 def _strongest(values: np.ndarray, rate: float, frequency: float) -> float:

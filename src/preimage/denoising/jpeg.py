@@ -100,8 +100,8 @@ class JpegBlocks:
         """
         steps, values = self._all_steps()[1:], np.abs(self.coefficients.reshape(-1, SIDE**2)[:, 1:])
         share = np.mean(values > steps / 2, axis=0)
-        told = (share > 0) & np.isfinite(steps)
-        steps, share = steps[told], np.minimum(share[told], 1 - 0.5 / len(values))
+        used = (share > 0) & np.isfinite(steps)
+        steps, share = steps[used], np.minimum(share[used], 1 - 0.5 / len(values))
         scale = steps / (-2 * np.log(share))
         variance = 2 * scale**2
         vanished = variance - share * (steps**2 / 4 + steps * scale + variance)
@@ -137,11 +137,9 @@ class JpegBlocks:
         def excess(sigma: float) -> float:
             return float(np.mean(rounded_square(sigma, steps))) - square
 
-        return (
-            float(brentq(excess, *LEVELS, xtol=1e-3))
-            if steps.size and excess(LEVELS[0]) < 0 < excess(LEVELS[1])
-            else 0.0
-        )
+        if not (steps.size and excess(LEVELS[0]) < 0 < excess(LEVELS[1])):
+            return 0.0
+        return float(brentq(excess, *LEVELS, xtol=1e-3))
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,10 @@ class Units:
         """Images in the units of the data, in double precision."""
         return self.offset + self.scale * images.astype(float)
 
-    def noise(self, law: NoiseLaw) -> Callable[[Images, np.random.Generator], Images]:
-        """The law for images in these units."""
-        return lambda images, rng: self.inside(law(self.outside(images), rng))
+
+def in_units(law: NoiseLaw, units) -> Callable[[Images, np.random.Generator], Images]:
+    """The law for images in other units."""
+    return lambda images, rng: units.inside(law(units.outside(images), rng))
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,8 @@ class Learner:
     def from_noisy(self, images: Images, sigma: float, rng: np.random.Generator, limits: Limits | None = None) -> Stack:
         """A stack learned from images with Gaussian noise, clipped at limits; on average it removes less than σ."""
         trusted = limits.trusted(images, sigma) if limits else np.ones(images.shape[:-1], dtype=bool)
-        useful, trusted = images[_most(trusted)], trusted[_most(trusted)]
+        enough = _enough(trusted)
+        useful, trusted = images[enough], trusted[enough]
         if len(useful) < 2:
             warn(
                 "nearly all values are clipped at the ends of their range, so nothing can be learned from them and "
@@ -128,21 +130,19 @@ class Learner:
             return Stack(risk=sigma**2)
         held_out, teaching = _split(useful.shape, rng)
         validation, teachers = (Noisy.draw(useful[some], sigma, rng, trusted[some]) for some in (held_out, teaching))
-        fold = _folds(len(teaching), rng)
+        fold, n_points = _folds(len(teaching), rng), trusted[teaching].size
         settings = {
             "mending": Mending(limits, sigma) if limits else None,
             "at_large": max(0.6, 8 * sigma - 1.7),  # with more noise, wider surroundings help more
-            "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= useful[teaching, ..., 0].size <= self.budget.places,
+            "in_halves": not self.wholes and ENOUGH_FOR_HALVES <= n_points <= self.budget.places,
         }
-        sizes, whole = self.budget.sizes(useful[teaching, ..., 0].size), self.budget.n_landmarks
+        sizes, whole = self.budget.sizes(n_points), self.budget.n_landmarks
         if self.windows:  # the second stages see the details
             whole = self.budget.determined(whole, len(teaching))
         stack = self._fit(lambda: (teachers, fold), whole, sizes, validation, rng, **settings)
         if stack.is_linear:
             stack = stack.linear_again(Noisy.draw(useful, sigma, rng, trusted))
-        some = images[:VALIDATION]
-        removed = float(np.sqrt(np.mean(np.square(stack(some) - some), dtype=float)))
-        return replace(stack, share=min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
+        return _careful(stack, images[:VALIDATION], sigma)
 
     def from_clean(self, images: Images, noise: Callable, rng: np.random.Generator) -> Stack:
         """A stack learned from clean images, with new noise at every level."""
@@ -169,6 +169,12 @@ class Learner:
         return plan.fit(draw, validation, rng)
 
 
+def _careful(stack: Stack, images: Images, sigma: float) -> Stack:
+    """The stack, which removes on average at most the share ``CAREFUL`` of σ from these images."""
+    removed = float(np.sqrt(np.mean(np.square(stack(images) - images), dtype=float)))
+    return replace(stack, share=min(1.0, CAREFUL * sigma / removed)) if removed > 0 else stack
+
+
 def _split(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The indices of the validation images, and of the others."""
     n, points = shape[0], int(np.prod(shape[1:-1]))
@@ -178,7 +184,7 @@ def _split(shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray
     return order[:n_validation], order[n_validation:]
 
 
-def _most(trusted: np.ndarray) -> np.ndarray:
+def _enough(trusted: np.ndarray) -> np.ndarray:
     """The images with enough trusted points to learn from; at least the best two, if they have any."""
     share = trusted.reshape(len(trusted), -1).mean(axis=1)
     return (share > 0) & ((share >= 0.1) | (share >= np.sort(share)[-2:].min()))

@@ -98,8 +98,17 @@ def at_lags(channel: np.ndarray, lags: tuple[int, ...] = (1, 2)) -> list[float]:
 
 @dataclass(frozen=True, eq=False)
 class _Patches:
-    """Measures of every patch: its mean, its mean squares of low and of high frequencies, and its shares of values on
-    the lower and the upper limit. ``apart`` is the share of a patch that does not overlap others.
+    """Measures of every patch.
+
+    Attributes
+    ----------
+    apart : float
+        The share of a patch that does not overlap others.
+    means : array
+    uneven, squares : arrays
+        Mean squares of low and of high frequencies.
+    on_low, on_high : arrays
+        Shares of values on the lower and on the upper limit.
     """
 
     apart: float
@@ -117,10 +126,10 @@ class _Patches:
 
     def fitted(self, limits: Limits, power: int) -> NoiseCurve:
         """The curve of flat patches, a constant plus a power of x; the curve of each round finds the next patches."""
-        curve, chosen = NoiseCurve(0.0, 1.0, limits), self._flat_in_bands(limits)
+        chosen = self._flat_in_bands(limits)
+        curve = NoiseCurve(0.0, max(float(np.mean(self.squares[chosen])), 1e-12), limits)
         for _ in range(ROUNDS):
-            floor = max(float(np.mean(self.squares[chosen])), 1e-12) if curve.floor == 1.0 else curve.floor
-            curve = self._regressed(replace(curve, floor=floor), chosen, power)
+            curve = self._regressed(curve, chosen, power)
             chosen = self.flat(curve, MANY_TEXTURE if power or limits else TEXTURE)
         return curve
 
@@ -133,7 +142,7 @@ class _Patches:
         return chosen
 
     def _flattest(self, curve: NoiseCurve, share: float) -> np.ndarray:
-        useful = self._telling(curve.limits)
+        useful = self._usable(curve.limits)
         order = useful[np.argsort(self.uneven[useful] / curve.variance(self.means[useful]))]
         return order[: max(FEWEST, int(share * len(order)))]
 
@@ -145,7 +154,7 @@ class _Patches:
         """The growing curve that leaves flat patches, or None: linear, as for photon counts, or quadratic, as for
         speckle. Neither is clipped at zero.
         """
-        curves = [self.fitted(Limits(-np.inf, high), power) for power in (1, 2)]
+        curves = [self.fitted(Limits(high=high), power) for power in (1, 2)]
         flats = [self.flat(curve, TEXTURE) for curve in curves]
         fit = [curve for curve in curves if self.changes(curve) and self._leaves_flat(curve)]
         return min(fit, key=lambda curve: sum(self.misfit(curve, flat) for flat in flats), default=None)
@@ -169,14 +178,17 @@ class _Patches:
 
     def misfit(self, curve: NoiseCurve, chosen: np.ndarray) -> float:
         """χ² of the mean squares in bands of brightness."""
-        order = chosen[np.argsort(self.means[chosen])]
         total = 0.0
-        for band in np.array_split(order, BANDS):
-            if len(band):
-                variance = float(curve.variance(self.means[band]).mean())
-                gap = float(self.squares[band].mean()) - variance
-                total += gap**2 / (2 * variance**2 / (N_FINE * self.apart * len(band)) + (0.02 * variance) ** 2)
+        for band in self._bands(chosen):
+            variance = float(curve.variance(self.means[band]).mean())
+            gap = float(self.squares[band].mean()) - variance
+            total += gap**2 / (2 * variance**2 / (N_FINE * self.apart * len(band)) + (0.02 * variance) ** 2)
         return total
+
+    def _bands(self, chosen: np.ndarray) -> list[np.ndarray]:
+        """The indices of some patches in bands of brightness."""
+        order = chosen[np.argsort(self.means[chosen])]
+        return [band for band in np.array_split(order, BANDS) if len(band)]
 
     def _regressed(self, curve: NoiseCurve, chosen: np.ndarray, power: int) -> NoiseCurve:
         """A constant, or a constant plus a power of x, fitted to the squares as they would be without limits."""
@@ -193,7 +205,7 @@ class _Patches:
         slope, bend = (float(max(growth, 0)) * (power == kind) for kind in (1, 2))
         return NoiseCurve(slope, max(float(floor), 1e-12), curve.limits, bend)
 
-    def _telling(self, limits: Limits) -> np.ndarray:
+    def _usable(self, limits: Limits) -> np.ndarray:
         """Indices of the patches that are not clipped too much; of all patches if these are too few."""
         low, high = self.on_low * np.isfinite(limits.low), self.on_high * np.isfinite(limits.high)
         found = np.flatnonzero(np.maximum(low, high) <= CUT_OFF)
@@ -201,12 +213,9 @@ class _Patches:
 
     def _flat_in_bands(self, limits: Limits) -> np.ndarray:
         """The flattest patches of every band of brightness, as a start."""
-        order = self._telling(limits)
-        order = order[np.argsort(self.means[order])]
-        bands = [band for band in np.array_split(order, BANDS) if len(band)]
-        return np.concatenate(
-            [band[self.uneven[band] <= np.quantile(self.uneven[band], FLATTEST[0])] for band in bands]
-        )
+        bands = self._bands(self._usable(limits))
+        flat = [band[self.uneven[band] <= np.quantile(self.uneven[band], FLATTEST[0])] for band in bands]
+        return np.concatenate(flat)
 
 
 def _some_patches(channel: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from preimage.noise import GaussianNoise, NoiseLaw, PoissonGaussianNoise, Speckl
 
 REACH = 8.0  # distance, in σ, up to which a limit affects values
 KNOTS = 400
-NONE = Limits(-np.inf, np.inf)
+NONE = Limits()
 
 
 @dataclass(frozen=True)

@@ -85,13 +85,14 @@ class Asked:
 
     def _level(self, images: Images, limits: Limits | None) -> NoiseLevel:
         """The noise level of rows, of images, or of small patches of images that are few, large or clipped."""
+        rows = images.reshape(len(images), -1)
         if self.geometry is None:
-            return noise_level(images.reshape(len(images), -1))
-        if not limits and len(images) >= FEWEST_IMAGES and images.shape[-1] == 1 and images[0].size <= MOST_COLUMNS:
-            return noise_level(images.reshape(len(images), -1), images.shape[1:-1])
-        rows, sides = small_patches(images)
-        inside = limits.inside(rows) if limits else np.ones(len(rows), dtype=bool)
-        return from_flat_patches(rows[inside] if inside.sum() > FEWEST_PATCHES else rows, sides)
+            return noise_level(rows)
+        if not limits and len(rows) >= FEWEST_IMAGES and images.shape[-1] == 1 and rows.shape[1] <= MOST_COLUMNS:
+            return noise_level(rows, images.shape[1:-1])
+        patches, sides = small_patches(images)
+        inside = limits.inside(patches) if limits else np.ones(len(patches), dtype=bool)
+        return from_flat_patches(patches[inside] if inside.sum() > FEWEST_PATCHES else patches, sides)
 
     def _warn_of_doubtful(self, sigma: float, images: Images, limits: Limits | None) -> None:
         with silenced(NoiseLevelWarning):
@@ -110,7 +111,7 @@ def limits_of(images: Images) -> Limits | None:
     limits, rows = Limits.of(images), images.reshape(len(images), -1)
     if len(images) >= FEWEST_IMAGES:
         still = max(np.mean(rows == end, axis=0).max() for end in (limits.low, limits.high))
-        limits = Limits(-np.inf, np.inf) if still > STILL else limits
+        limits = Limits() if still > STILL else limits
     return limits or None
 
 

@@ -37,7 +37,7 @@ WIDE = 61  # corners along a window in drawings, where letters repeat far away
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class DenoisedImage:
     """A denoised image.
 
     Attributes
@@ -70,10 +70,11 @@ class NoisyPicture:
         seen = replace(self, image=self.image[middle(self.image.shape[:-1], ENOUGH)])
         return Plan(effort, seen._level, seen._is_drawn, self.curve.doubt)
 
-    def answered(self, plan: Plan, rng: np.random.Generator) -> Answered:
+    def denoised(self, plan: Plan, rng: np.random.Generator) -> DenoisedImage:
         """The estimate by patches, with its risk."""
-        found = combined(self._inside(self.image), self._variances, plan, rng)
-        return Answered(self._outside(found.image), found.risk, found.candidates)
+        inside = ((self.image - self._offset) @ self._basis.T).astype(np.float32)
+        found = combined(inside, self._variances, plan, rng)
+        return replace(found, image=self.curve.undone(self._means(found.image)).astype(self.image.dtype))
 
     @cached_property
     def _basis(self) -> np.ndarray:
@@ -98,12 +99,6 @@ class NoisyPicture:
         sigma = np.sqrt(self.curve.variance(paper) / self.image.shape[-1])
         return bool(np.mean(np.abs(grey - paper) < 2 * sigma) > PAPER and grey.std() > CONTRAST * sigma)
 
-    def _inside(self, image: np.ndarray) -> np.ndarray:
-        return ((image - self._offset) @ self._basis.T).astype(np.float32)
-
-    def _outside(self, inside: np.ndarray) -> np.ndarray:
-        return self.curve.undone(self._means(inside)).astype(self.image.dtype)
-
     def _means(self, inside: np.ndarray) -> np.ndarray:
         return inside.astype(float) @ self._basis + self._offset
 
@@ -118,26 +113,26 @@ class NoisyPicture:
         return (self.curve.variance(means) @ np.square(self._basis).T).astype(np.float32)
 
 
-def in_tiles(answer: Callable[[np.ndarray], Answered], image: np.ndarray) -> Answered:
+def in_tiles(denoise: Callable[[np.ndarray], DenoisedImage], image: np.ndarray) -> DenoisedImage:
     """The result of a function on an image; a large image is cut into tiles with margins."""
     grid = image.shape[:-1]
     sides = [length if np.prod(grid) <= MOST_POINTS else min(TILE, length) for length in grid]
     starts = [range(0, length, side) for length, side in zip(grid, sides, strict=True)]
     corners = list(product(*starts))
     if len(corners) == 1:
-        return answer(image)
+        return denoise(image)
     found, risk, candidates = np.empty(image.shape, dtype=np.float32), 0.0, dict[str, float]()
     for number, corner in enumerate(corners):
         inner = [slice(at, min(at + side, n)) for at, side, n in zip(corner, sides, grid, strict=True)]
         outer = [slice(max(part.start - MARGIN, 0), part.stop + MARGIN) for part in inner]
         cut = tuple(slice(a.start - b.start, a.stop - b.start) for a, b in zip(inner, outer, strict=True))
         with progress.part_of("tiles", number, len(corners)):
-            tile = answer(image[tuple(outer)])
+            tile = denoise(image[tuple(outer)])
         found[tuple(inner)] = tile.image[cut]
         share = float(np.prod([part.stop - part.start for part in inner]) / np.prod(grid))
         risk += share * tile.risk
         candidates = {name: candidates.get(name, 0.0) + share * value for name, value in tile.candidates.items()}
-    return Answered(found, risk, candidates)
+    return DenoisedImage(found, risk, candidates)
 
 
 @dataclass(frozen=True)
@@ -160,8 +155,9 @@ class Plan:
     drawn: bool = False
     doubt: float = 0.0
 
-    def steps(self, grid: tuple[int, ...]) -> Steps:
-        """The steps for an image of this shape."""
+    @property
+    def steps(self) -> Steps:
+        """The steps that denoise the image."""
         side = 7 if self.level <= FINE else 9 if self.level <= MIDDLE else 11
         if self.effort == "quick":
             steps = Steps(Search(side, 16, 21, 7), Search(7, 32, 21, 7))
@@ -170,12 +166,12 @@ class Plan:
         else:
             first, second, last = Search(side, 18, 37, 4), Search(7, 64, 37, 4), Search(9, 90, 37, 5)
             steps = Steps(first, second, Search(6, 64, 45, 4), 6, 3, last)
-        return (steps.each(lambda search: replace(search, window=WIDE)) if self.drawn else steps).within(grid)
+        return steps.each(lambda search: replace(search, window=WIDE)) if self.drawn else steps
 
 
 def combined(
     noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.Generator, weights: np.ndarray | float = 1.0
-) -> Answered:
+) -> DenoisedImage:
     """The estimates by patches, combined with the nonnegative weights of least Stein risk.
 
     Parameters
@@ -191,33 +187,33 @@ def combined(
     size = np.sqrt(np.broadcast_to(variances(None), noisy.shape)).astype(np.float32)
     starts = noisy, noisy + STEP * size * probe
     with progress.part_of("patches", 0, 2):
-        still = _answers(noisy, variances, plan)
+        still = _estimates(noisy, variances, plan)
     with progress.part_of("patches", 1, 2):
-        moved = _answers(starts[1], lambda estimate: (1 + STEP**2) * variances(estimate), plan)  # the probe is noise
-    names = list(still)
+        moved = _estimates(starts[1], lambda estimate: (1 + STEP**2) * variances(estimate), plan)  # the probe is noise
+    n_groups = len(still)
     if plan.effort == "best" and np.ptp(size) == 0 and on_groups.fits(noisy.shape[:-1]):
         groups = np.stack([still["two steps"], moved["two steps"]])
         still["kernel"], moved["kernel"] = on_groups.by_kernel(np.stack(starts), groups, float(size.flat[0]), STEP, rng)
     counted = np.broadcast_to(weights, noisy.shape[-1:]).astype(np.float32)
-    gaps = [np.sqrt(counted) * (answer - noisy) for answer in still.values()]
+    gaps = [np.sqrt(counted) * (estimate - noisy) for estimate in still.values()]
     changes = (counted * size * probe * (moved[name] - still[name]) for name in still)
     slopes = [float(np.mean(change, dtype=float)) / STEP for change in changes]
     risk = CombinationRisk.of(gaps, slopes, float(np.mean(counted * np.square(size), dtype=float)))
-    best = risk.least(len(names))
-    image = np.sum([np.float32(weight) * answer for weight, answer in zip(best, still.values(), strict=True)], axis=0)
+    best = risk.least(n_groups)
+    weighted = zip(best, still.values(), strict=True)
+    image = np.sum([np.float32(weight) * estimate for weight, estimate in weighted], axis=0)
     error = float(np.hypot(plan.doubt, np.sqrt(2 / noisy.size)))
     *alone, found = (risk.estimate(mean, EXCESS[plan.effort], error) for mean in (*np.eye(len(still)), best))
-    return Answered(image, found, dict(zip(still, alone, strict=True)))
+    return DenoisedImage(image, found, dict(zip(still, alone, strict=True)))
 
 
-def _answers(noisy: np.ndarray, variances: Variance, plan: Plan) -> dict[str, np.ndarray]:
+def _estimates(noisy: np.ndarray, variances: Variance, plan: Plan) -> dict[str, np.ndarray]:
     """The estimates of all steps; unless quick, also the last one with the lowest frequencies of the coarse image."""
-    grid = noisy.shape[:-1]
-    found = plan.steps(grid)(noisy, variances)
-    if plan.effort != "quick" and coarse.fits(grid):
+    found = plan.steps(noisy, variances)
+    if plan.effort != "quick" and coarse.fits(noisy.shape[:-1]):
         *_, last = found.values()
         at_quarter = replace(plan, level=plan.level / coarse.QUARTER)
-        found["coarse"] = coarse.with_coarse_answer(last, noisy, variances(last), at_quarter.steps)
+        found["coarse"] = coarse.with_coarse_frequencies(last, noisy, variances(last), at_quarter.steps)
     return found
 
 

@@ -28,7 +28,7 @@ class SecondMoments:
     def weights(self, ridges, n_kernel: int) -> np.ndarray:
         """W = (E φφᵀ + λP)⁻¹ E φxᵀ for every ridge λ, all from the eigenpairs of P^(−½) E φφᵀ P^(−½).
 
-        P penalises the linear part little and the constant hardly at all. The shape is (ridges, features, answers).
+        P penalises the linear part little and the constant hardly at all. The shape is (ridges, features, targets).
         """
         linear = 0.01 * float(np.diag(self.features)[n_kernel:-1].mean())
         penalty = np.ones(len(self.features))
@@ -60,8 +60,7 @@ def gather(features: Features, view: View, read: Reader, examples: Examples, pla
 
     squares, cross = np.zeros((features.n, features.n)), np.zeros((features.n, 1))
     for part in tiles.slices(len(places), AT_ONCE):
-        found = threads.parallel_map(total, [places[part][first::n_shares] for first in range(n_shares)])
-        for more in found:
-            squares, cross = squares + more[0], cross + more[1]
+        for found in threads.parallel_map(total, [places[part][first::n_shares] for first in range(n_shares)]):
+            squares, cross = squares + found[0], cross + found[1]
         progress.report("places", part.stop, len(places))
     return SecondMoments(squares / len(places), cross / len(places))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from preimage import progress
-from preimage.denoising.learning import Budget, Learner, Units
+from preimage.denoising.learning import Budget, Learner, Units, in_units
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.noise_law import FEWEST_IMAGES, Asked, limits_of, warn_of_tails
 from preimage.denoising.pieces import cut
@@ -51,7 +51,7 @@ def learned_table(rows: Images, asked: Asked, kernel: Radial, budget: Budget, rn
 def learned_images(
     images: Images, asked: Asked, kernel: Radial, budget: Budget, rng: np.random.Generator
 ) -> LearnedRows:
-    """The denoiser of images or signals, by wholes and windows; a few large ones are cut, and use windows alone."""
+    """The denoiser of images or signals, by wholes and windows; of a few large ones, by windows of their pieces."""
     windows = asked.geometry is not None
     wholes = not windows or len(images) >= FEWEST_IMAGES
     if not wholes:
@@ -65,7 +65,7 @@ def learned_images(
     law, units = asked.law_of(images, limits), Units.of(images)
     inside, learner = units.inside(images), Learner(kernel, budget, wholes, windows, anywhere=not wholes)
     if asked.examples == "clean":
-        stack: Any = learner.from_clean(inside, units.noise(law), rng)
+        stack: Any = learner.from_clean(inside, in_units(law, units), rng)
     elif limits and wholes:
         stack = _by_similar_rows(inside, law.sigma, limits, units, rng)
     else:

@@ -1,6 +1,6 @@
 """Values clipped at the ends of their range, as in image files, where the noise has another law than elsewhere.
 
-Stein's identity allows to leave out points by the values around them, but not by their own noisy value.
+By Stein's identity, points may be left out because of the values around them, but not because of their own noisy value.
 """
 
 from __future__ import annotations
@@ -24,18 +24,17 @@ AROUND, WITHIN = {1: 15, 2: 7}, {1: 5, 2: 3}  # sides of the surroundings of a p
 class Limits:
     """The range to which values were clipped; an end without clipping is infinite."""
 
-    low: float
-    high: float
+    low: float = -np.inf
+    high: float = np.inf
 
     @classmethod
     def of(cls, images: Images) -> Limits:
         """The limits of images: ends of the range on which more than ``SHARE`` of the values lie exactly."""
         low, high = float(images.min()), float(images.max())
         if low == high:
-            return cls(-np.inf, np.inf)
-        return cls(
-            low if np.mean(images == low) > SHARE else -np.inf, high if np.mean(images == high) > SHARE else np.inf
-        )
+            return cls()
+        is_low, is_high = (np.mean(images == end) > SHARE for end in (low, high))
+        return cls(low if is_low else -np.inf, high if is_high else np.inf)
 
     def __bool__(self) -> bool:
         return bool(np.isfinite(self.low) or np.isfinite(self.high))
@@ -50,17 +49,12 @@ class Limits:
 
     def trusted(self, images: Images, sigma: float) -> np.ndarray:
         """Whether the surroundings of each point, without its own patch, are far from the limits."""
-        ring = self._ring(images)
+        n_axes, means = images.ndim - 2, images.mean(axis=-1, dtype=np.float32)
+        sides = AROUND[n_axes], WITHIN[n_axes]
+        wide, narrow = (uniform_filter(means, (0, *(side,) * n_axes), mode="mirror") for side in sides)
+        around, within = (side**n_axes for side in sides)
+        ring = (around * wide - within * narrow) / (around - within)
         return (ring > self.low + MARGIN * sigma) & (ring < self.high - MARGIN * sigma)
-
-    def _ring(self, images: Images) -> np.ndarray:
-        n_axes = images.ndim - 2
-        around, within = AROUND[n_axes] ** n_axes, WITHIN[n_axes] ** n_axes
-        means = images.mean(axis=-1, dtype=np.float32)
-        wide, narrow = (
-            uniform_filter(means, (0, *(side[n_axes],) * n_axes), mode="mirror") for side in (AROUND, WITHIN)
-        )
-        return (around * wide - within * narrow) / (around - within)
 
 
 @dataclass(frozen=True)

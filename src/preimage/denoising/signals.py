@@ -33,7 +33,7 @@ STEP = 0.05  # length of the probe in σ
 SHORTEST = 2 * FRAME  # samples needed to estimate the noise
 FAR_MORE = 1.5  # warn if a given σ exceeds the estimate by this factor
 FAINT = 1e-6  # noise relative to the spread of a channel, up to which there is none
-ABSENT = 0.1  # share of the least removal that noise would cause; if less is removed, there is no noise
+ABSENT = 0.1  # share of the least that must be removed if there is noise; if less is removed, there is none
 AS_IT_IS = "as it is"
 
 
@@ -74,8 +74,8 @@ def denoised_signal(signal: np.ndarray, law: NoiseLaw | None, effort: str, rng: 
     if not noisy.any():
         return DenoisedSignal(signal.copy(), noise)
     if noisy.all():
-        return _NoisySignal(signal, noise).answered(effort, rng)
-    rest, found = _NoisySignal(signal[:, noisy], noise.of(noisy)).answered(effort, rng), signal.copy()
+        return _NoisySignal(signal, noise).denoised(effort, rng)
+    rest, found = _NoisySignal(signal[:, noisy], noise.of(noisy)).denoised(effort, rng), signal.copy()
     found[:, noisy] = rest.signal
     return replace(rest, signal=found, noise=noise)
 
@@ -87,9 +87,9 @@ class _NoisySignal:
     signal: np.ndarray
     noise: SignalNoise
 
-    def answered(self, effort: str, rng: np.random.Generator) -> DenoisedSignal:
+    def denoised(self, effort: str, rng: np.random.Generator) -> DenoisedSignal:
         n = len(self.signal)
-        ways = ways_for(effort, n)
+        ways = steps_to_try(effort, n)
         trial = _Trial.of([self._part(*ends) for ends in _sampled(n)], ways, rng)
         unit = float(np.mean(np.square(self.noise.sigmas)))
         candidates = {name: unit * risk for name, risk in trial.risks.items()}
@@ -98,7 +98,7 @@ class _NoisySignal:
             return DenoisedSignal(self.signal.copy(), self.noise, most, {AS_IT_IS: most})
         if n <= SHORT:
             weights = trial.risk.least(len(trial.risk.slopes))
-            found = self._outside(np.tensordot(weights.astype(np.float32), trial.answers, axes=1))
+            found = self._outside(np.tensordot(weights.astype(np.float32), trial.estimates, axes=1))
             return DenoisedSignal(found, self.noise, unit * trial.risk_of(weights), candidates)
         best = min(candidates, key=candidates.__getitem__)
         found = self.signal.copy() if best == AS_IT_IS else self._in_pieces(ways[best])
@@ -111,8 +111,8 @@ class _NoisySignal:
         for number, start in enumerate(starts):
             stop, first = min(start + PIECE, n), max(start - MARGIN, 0)
             with progress.part_of("pieces", number, len(starts)):
-                *_, answer = self._part(first, min(stop + MARGIN, n)).answers(steps).values()
-            found[start:stop] = self._outside(answer[start - first : stop - first])
+                *_, estimate = self._part(first, min(stop + MARGIN, n)).estimates(steps).values()
+            found[start:stop] = self._outside(estimate[start - first : stop - first])
         return found
 
     def _part(self, start: int, stop: int) -> _Part:
@@ -146,16 +146,16 @@ class _Part:
     noisy: np.ndarray
     variances: np.ndarray
 
-    def answers(self, steps: Steps, moved: np.ndarray | float = 0.0) -> dict[str, np.ndarray]:
+    def estimates(self, steps: Steps, moved: np.ndarray | float = 0.0) -> dict[str, np.ndarray]:
         """The estimates of the part, or of the part plus ``moved``."""
-        return steps.within(self.noisy.shape[:1])(self.noisy + moved, lambda estimate: self.variances)
+        return steps(self.noisy + moved, lambda estimate: self.variances)
 
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
     """The joined estimates of some parts, and Stein's estimate of their risk and of that of their combinations."""
 
-    answers: list[np.ndarray]
+    estimates: list[np.ndarray]
     risk: CombinationRisk
     names: list[str]
 
@@ -164,11 +164,11 @@ class _Trial:
         found = [_stein(part, ways, rng, number, len(parts)) for number, part in enumerate(parts)]
         names = list(found[0])
         noisy = np.concatenate([part.noisy for part in parts])
-        answers = [np.concatenate([part[name][0] for part in found]) for name in names]
+        estimates = [np.concatenate([part[name][0] for part in found]) for name in names]
         sizes = [part.noisy.size / noisy.size for part in parts]
         slopes = [sum(size * part[name][1] for size, part in zip(sizes, found, strict=True)) for name in names]
-        gaps = [answer - noisy for answer in answers]
-        return cls(answers, CombinationRisk.of(gaps, slopes, slopes[names.index(AS_IT_IS)]), names)
+        gaps = [estimate - noisy for estimate in estimates]
+        return cls(estimates, CombinationRisk.of(gaps, slopes, slopes[names.index(AS_IT_IS)]), names)
 
     @property
     def most_removed(self) -> float:
@@ -177,7 +177,7 @@ class _Trial:
 
     @property
     def removes_nothing(self) -> bool:
-        """Whether an estimate removes far less than it must if there were noise of σ; then there is no such noise.
+        """Whether an estimate removes far less than noise of σ would make it remove; then there is no such noise.
 
         Since no risk is negative, E‖f(y) − y‖²/n ≥ σ²(1 − 2 div f/n).
         """
@@ -191,7 +191,7 @@ class _Trial:
 
     def risk_of(self, weights: np.ndarray) -> float:
         """The risk of a combination, but at least √(2/n)σ², the standard error of Stein's estimate from n values."""
-        return max(self.risk(weights), float(np.sqrt(2 / self.answers[0].size)) * self.risk.variance)
+        return max(self.risk(weights), float(np.sqrt(2 / self.estimates[0].size)) * self.risk.variance)
 
 
 def _stein(part: _Part, ways: dict[str, Steps], rng, number: int, n_parts: int) -> dict[str, tuple[np.ndarray, float]]:
@@ -201,9 +201,9 @@ def _stein(part: _Part, ways: dict[str, Steps], rng, number: int, n_parts: int) 
     found = {AS_IT_IS: (part.noisy, float(np.mean(np.square(size), dtype=float)))}
     for way, (length, steps) in enumerate(ways.items()):
         with progress.part_of("patches", 2 * (number * len(ways) + way), 2 * n_parts * len(ways)):
-            still = part.answers(steps)
+            still = part.estimates(steps)
         with progress.part_of("patches", 2 * (number * len(ways) + way) + 1, 2 * n_parts * len(ways)):
-            moved = part.answers(steps, STEP * probe)
+            moved = part.estimates(steps, STEP * probe)
         for name in still:
             slope = float(np.mean(probe * (moved[name] - still[name]), dtype=float)) / STEP
             found[length if len(still) == 1 else f"{length}, {name}"] = (still[name], slope)
@@ -218,7 +218,7 @@ def _estimated(signal: np.ndarray) -> SignalNoise:
     if rough := sum(track.is_rough for track in noise.tracks):
         warn(
             f"{rough} of {len(noise.tracks)} channels are rough by themselves, as a random walk is: less is removed "
-            "there; noise= tells the level.",
+            "there; give the level with noise=.",
             NoiseLevelWarning,
         )
     return noise
@@ -236,7 +236,7 @@ def _given(signal: np.ndarray, law: NoiseLaw) -> SignalNoise:
     return SignalNoise.given(law.sigma, signal.shape[1])
 
 
-def ways_for(effort: str, n: int) -> dict[str, Steps]:
+def steps_to_try(effort: str, n: int) -> dict[str, Steps]:
     """The steps to try on a signal of n samples, by the length of patches; only two steps if it is long."""
     lengths = LONG if n > SHORT else LENGTHS[effort]
     thorough = n <= SHORT and effort != "quick"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from preimage import progress
 from preimage.denoising.groups.ridge import by_pilot, by_stein
@@ -65,14 +65,11 @@ class SimilarRows:
     def __call__(self, images: Images) -> Images:
         """The denoised images, by the images most similar to them."""
         rows = images.reshape(len(images), -1).astype(np.float32)
-        return self.curve.undone(self._means(rows)).astype(np.float32).reshape(images.shape)
-
-    def _means(self, rows: np.ndarray) -> np.ndarray:
-        """The mean of the noisy, clipped values given the truth of every row."""
         with progress.part_of("rows", 0, 2):
             pilot = self._first(rows)
         with progress.part_of("rows", 1, 2):
-            return self._second(rows, pilot)
+            means = self._second(rows, pilot)  # of the noisy, clipped values given the truth
+        return self.curve.undone(means).astype(np.float32).reshape(images.shape)
 
     def _second(self, rows: np.ndarray, pilot: np.ndarray) -> np.ndarray:
         """The estimate with the first step's estimates as pilots."""
@@ -124,7 +121,7 @@ def censored_level(rows: np.ndarray, limits: Limits) -> float | None:
             beyond = sign * (rows - limit)
             share = np.mean(beyond <= 0, axis=0)
             here = (share > BETWEEN[0]) & (share < BETWEEN[1])
-            t = norm.ppf(1 - share[here])
+            t = ndtri(1 - share[here])
             found.append(beyond[:, here].mean(axis=0) / mean_excess(t))
     spreads = np.concatenate(found) if found else np.empty(0)
     return float(np.quantile(spreads, LOWEST)) if len(spreads) >= 3 else None

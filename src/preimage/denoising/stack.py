@@ -157,7 +157,7 @@ class Plan:
                 level = self._level(number, whole, taught, validated, rng)
             if not level.risk < WORTH * stack.risk:
                 break
-            stack, last = Stack((*stack.levels, level), level.risk), (whole, taught, validated)
+            stack, last = Stack((*stack.levels, level), level.risk), (taught, validated)
             validated = replace(validated, below=level.after(validated.maps))
         with progress.part_of("stages", n_stages, n_stages + 1):
             return stack if last is None else self._finished(stack, *last, rng)
@@ -176,11 +176,11 @@ class Plan:
             local, risk = recipe.validated(view, taught.maps, taught.examples, validated.maps, validation, rng)
         return Level(whole, local, risk, self.mending)
 
-    def _finished(self, stack: Stack, whole: Sight, taught: _Taught, validated: _Taught, rng) -> Stack:
+    def _finished(self, stack: Stack, taught: _Taught, validated: _Taught, rng) -> Stack:
         """The stack with its last level refitted by the last recipe, if it ended before that and the risk falls."""
         if not self.local or self.local[len(stack.levels) - 1].n_landmarks == self.local[-1].n_landmarks:
             return stack
-        level = self._level(-1, whole, taught, validated, rng)
+        level = self._level(-1, stack.levels[-1].whole, taught, validated, rng)
         return Stack((*stack.levels[:-1], level), level.risk) if level.risk < stack.risk else stack
 
     def _lenses(self, has_below: bool) -> tuple[Lens, ...]:
@@ -226,5 +226,5 @@ class _Taught:
 def seen(whole: Sight, noisy: Images, below: Images | None, fold: np.ndarray | None = None) -> list[Images]:
     """The maps for the second stage of a level: noisy images, the first stage's estimate, and the estimate below."""
     maps = [noisy] if below is None else [noisy, below]
-    answer = whole(maps) if fold is None else whole.left_out(maps, fold)
-    return [noisy, answer, *maps[1:]]
+    estimate = whole(maps) if fold is None else whole.left_out(maps, fold)
+    return [noisy, estimate, *maps[1:]]

@@ -27,9 +27,9 @@ class Stage:
     weights: np.ndarray
 
     def __call__(self, maps: list[Images]) -> Images:
-        return self.view.assemble(self.answers(maps, self.weights), maps[0].shape)
+        return self.view.assemble(self.predictions(maps, self.weights), maps[0].shape)
 
-    def answers(self, maps: list[Images], weights: np.ndarray) -> np.ndarray:
+    def predictions(self, maps: list[Images], weights: np.ndarray) -> np.ndarray:
         """The predictions at every place; columns of ``weights`` may belong to several ridges."""
         n, read = self.view.places(maps[0].shape), self.view.reader(maps)
         found = np.empty((n, weights.shape[1]), dtype=maps[0].dtype)
@@ -126,12 +126,12 @@ class Recipe:
 
 def _risks(stage: Stage, paths: np.ndarray, maps, validation: Examples) -> np.ndarray:
     """The mean risk of every ridge."""
-    n_ridges, _, n_answers = paths.shape
+    n_ridges, _, n_targets = paths.shape
     side_by_side = np.ascontiguousarray(paths.transpose(1, 0, 2).reshape(paths.shape[1], -1))
-    answers = stage.answers(maps, side_by_side).reshape(-1, n_ridges, n_answers)
+    predictions = stage.predictions(maps, side_by_side).reshape(-1, n_ridges, n_targets)
     shape = maps[0].shape
     return np.array(
-        [validation.risk(stage.view.assemble(np.ascontiguousarray(answers[:, i]), shape)) for i in range(n_ridges)]
+        [validation.risk(stage.view.assemble(np.ascontiguousarray(predictions[:, i]), shape)) for i in range(n_ridges)]
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erf
 
-from preimage.denoising.learning import Learner
+from preimage.denoising.learning import Learner, in_units
 from preimage.denoising.stack import Stack
 from preimage.denoising.views import Images
 from preimage.exceptions import NoiseLevelWarning, silenced, warn
@@ -40,8 +40,7 @@ class ColumnUnits:
     Attributes
     ----------
     offset, scale, deviation, noise : arrays of shape (d,)
-        The standard deviation and the noise of every column are in its own units; the deviation of a constant column
-        is 1.
+        The deviation and the noise of a column are in its own units; a constant column has the deviation 1.
     used : boolean array
         The columns used: not constant, not evenly spaced, and with noise.
     reach : array
@@ -68,8 +67,9 @@ class ColumnUnits:
         sigma = float(np.sqrt(np.mean(np.square(shares)))) if shares.size else 0.0
         scale = np.where(used, noise / sigma if sigma else deviation, 1.0)
         offset = X.mean(axis=0, dtype=float)
-        spread = NORMAL * np.median(np.abs(X - np.median(X, axis=0)), axis=0)
-        reach = MOST_DEVIATIONS * np.maximum(spread, noise) / scale + np.abs(np.median(X, axis=0) - offset) / scale
+        median = np.median(X, axis=0)
+        spread = NORMAL * np.median(np.abs(X - median), axis=0)
+        reach = MOST_DEVIATIONS * np.maximum(spread, noise) / scale + np.abs(median - offset) / scale
         unit = np.where(deviation > 0, deviation, 1.0)
         return cls(offset, scale, unit, noise, used, np.where(spread > 0, reach, np.inf), sigma)
 
@@ -82,19 +82,15 @@ class ColumnUnits:
         """Rows in the units of the columns, in double precision."""
         return self.offset + self.scale * images.astype(float)
 
-    def corrupted(self, law: NoiseLaw) -> Callable[[Images, np.random.Generator], Images]:
-        """The law for rows in these units."""
-        return lambda images, rng: self.inside(law(self.outside(images), rng))
-
-    def cleaned(self, images: Images, answer: Callable[[Images], Images], changed: np.ndarray) -> Images:
+    def cleaned(self, images: Images, denoise: Callable[[Images], Images], changed: np.ndarray) -> Images:
         """The denoised rows: the change of their clipped values is added to the rows; other columns stay unchanged."""
-        moved = self.scale * self.change(self.inside(images), answer)
+        moved = self.scale * self.change(self.inside(images), denoise)
         return np.where(changed & self.used, images + moved, images).astype(images.dtype)
 
-    def change(self, inside: Images, answer: Callable[[Images], Images]) -> np.ndarray:
-        """The change that ``answer`` makes, clipped to ``FARTHEST`` σ, since noise hardly ever exceeds that."""
+    def change(self, inside: Images, denoise: Callable[[Images], Images]) -> np.ndarray:
+        """The change that ``denoise`` makes, clipped to ``FARTHEST`` σ, since noise hardly ever exceeds that."""
         farthest = FARTHEST * self.sigma if self.sigma else np.inf
-        return np.clip((answer(inside) - inside).astype(float), -farthest, farthest)
+        return np.clip((denoise(inside) - inside).astype(float), -farthest, farthest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,24 +115,19 @@ class DenoisedTable:
         """The denoiser learned from rows with this noise in their columns."""
         units = ColumnUnits.of(rows[:, 0], noise)
         if not units.sigma:
-            return cls(
-                units, Stack(risk=0.0), tuple(_column_risk(sigma, 1.0, 0.0, 0.0, False) for sigma in noise.tolist())
-            )
+            return cls(units, Stack(risk=0.0), tuple(ColumnRisk(sigma, sigma, 0.0, False) for sigma in noise.tolist()))
         stack = learner.from_noisy(units.inside(rows), units.sigma, rng)
         return cls(units, stack, column_risks(units, rows, stack, rng))
 
     @classmethod
     def from_clean(cls, rows: Images, law: NoiseLaw, learner: Learner, rng: np.random.Generator) -> DenoisedTable:
         """The denoiser learned from clean rows, for this noise."""
-        units = ColumnUnits.of(rows[:, 0], np.zeros(rows.shape[-1]))
         noisy = law(rows, rng)
         noise = np.sqrt(np.mean(np.square(noisy - rows), axis=(0, 1), dtype=float))
-        units = replace(units, noise=noise)
-        stack = learner.from_clean(units.inside(rows), units.corrupted(law), rng)
+        units = replace(ColumnUnits.of(rows[:, 0], np.zeros(rows.shape[-1])), noise=noise)
+        stack = learner.from_clean(units.inside(rows), in_units(law, units), rng)
         left = np.sqrt(np.mean(np.square(units.cleaned(noisy, stack, units.used) - rows), axis=(0, 1), dtype=float))
-        useful = units.used & (left < WORTH * noise)
-        pairs = zip(noise.tolist(), left.tolist(), useful, strict=True)
-        return cls(units, stack, tuple(_column_risk(sigma, 1.0, error, sigma, use) for sigma, error, use in pairs))
+        return cls(units, stack, _by_column(noise, left, noise, units.used & (left < WORTH * noise)))
 
     @property
     def levels(self) -> tuple[Any, ...]:
@@ -156,8 +147,18 @@ class DenoisedTable:
 
 @dataclass(frozen=True)
 class ColumnRisk:
-    """The effect on one column, in its own units: its noise, the expected root mean squared error that remains, the
-    root mean square removed, and whether it changed.
+    """The effect on one column, in its own units.
+
+    Attributes
+    ----------
+    noise : float
+        The noise of the column.
+    remaining : float
+        The expected root mean squared error after denoising.
+    removed : float
+        The root mean square of the change.
+    cleaned : bool
+        Whether the column was changed.
     """
 
     noise: float
@@ -207,11 +208,12 @@ def _without_noise(X: np.ndarray, sigma: np.ndarray) -> np.ndarray:
 def _floor(Z: np.ndarray) -> float:
     """The noise of standardised columns.
 
-    If it is doubtful, the less the columns share, the less of the variation that they do not share counts as noise.
+    If the estimate is doubtful, only part of the variation that the columns do not share counts as noise: the less they
+    share, the smaller that part.
     """
     if not signal_directions(Z):
         warn(
-            "the columns are not correlated, so noise cannot be told from signal and nothing is removed: give noise=σ.",
+            "the columns are not correlated, so noise and signal look alike and nothing is removed: give noise=σ.",
             NoiseLevelWarning,
         )
         return 0.0
@@ -276,7 +278,7 @@ def _evenly_spaced(X: np.ndarray) -> np.ndarray:
 
 
 def column_risks(
-    units: ColumnUnits, rows: Images, answer: Callable[[Images], Images], rng: np.random.Generator
+    units: ColumnUnits, rows: Images, denoise: Callable[[Images], Images], rng: np.random.Generator
 ) -> tuple[ColumnRisk, ...]:
     """The effect on every column by Stein's estimate; a column without gain is left unchanged.
 
@@ -286,18 +288,19 @@ def column_risks(
     inside, sigma = units.inside(rows), units.sigma
     probe = rng.choice(np.array([-1.0, 1.0], dtype=np.float32), size=inside.shape)
     step = np.float32(Sure.step * sigma)
-    change, moved = (units.change(images, answer) for images in (inside, inside + step * probe))
+    change, moved = (units.change(images, denoise) for images in (inside, inside + step * probe))
     axes = tuple(range(inside.ndim - 1))
     slopes = 1 + np.mean((moved - change) * probe, axis=axes) / step
     removed = np.mean(np.square(change), axis=axes)
     risks = np.maximum(removed - sigma**2 + 2 * sigma**2 * slopes, np.square(np.maximum(np.sqrt(removed) - sigma, 0)))
     cleaned = units.used & (risks < (WORTH * sigma) ** 2)
-    rows_of = zip(units.noise, units.scale, np.sqrt(risks), np.sqrt(removed), cleaned, strict=True)
-    return tuple(_column_risk(float(a), float(b), float(c), float(e), bool(use)) for a, b, c, e, use in rows_of)
+    return _by_column(units.noise, units.scale * np.sqrt(risks), units.scale * np.sqrt(removed), cleaned)
 
 
-def _column_risk(noise: float, scale: float, risk: float, removed: float, use: bool) -> ColumnRisk:
-    return ColumnRisk(noise, scale * risk if use else noise, scale * removed if use else 0.0, bool(use))
+def _by_column(noise, remaining, removed, cleaned: np.ndarray) -> tuple[ColumnRisk, ...]:
+    """The effect on every column; a column that is not cleaned keeps its noise."""
+    parts = noise, np.where(cleaned, remaining, noise), np.where(cleaned, removed, 0.0), cleaned
+    return tuple(map(ColumnRisk, *(part.tolist() for part in parts)))
 
 
 def given_noise(noise: Any, d: int) -> np.ndarray:

@@ -34,15 +34,28 @@ class View(Protocol):
     def reader(self, maps: list[Images]) -> Reader:
         """A function from the indices of places to the values that the stage reads there, one row per place."""
 
-    def answers(self, images: Images) -> Reader:
+    def targets(self, images: Images) -> Reader:
         """A function from the indices of places to the values of these images that a stage predicts there."""
 
-    def assemble(self, answers: np.ndarray, shape: tuple[int, ...]) -> Images:
+    def assemble(self, predictions: np.ndarray, shape: tuple[int, ...]) -> Images:
         """Images from the predictions at all places."""
 
 
+class _PerImage:
+    """One place per image, whose prediction is the image."""
+
+    def places(self, shape):
+        return shape[0]
+
+    def targets(self, images):
+        return lambda places: _flat(images)[places]
+
+    def assemble(self, predictions, shape):
+        return predictions.reshape(shape)
+
+
 @dataclass(frozen=True)
-class Whole:
+class Whole(_PerImage):
     """One place per image: all points of the maps with a weight.
 
     Parameters
@@ -56,23 +69,14 @@ class Whole:
     weights: tuple[float, ...]
     with_values: bool = False
 
-    def places(self, shape):
-        return shape[0]
-
     def reader(self, maps):
         seen = [weight * _flat(images) for images, weight in zip(maps, self.weights, strict=True) if weight]
         rows = seen[0] if len(seen) == 1 else np.concatenate(seen, axis=1)
         return lambda places: rows[places]
 
-    def answers(self, images):
-        return lambda places: _flat(images)[places]
-
-    def assemble(self, answers, shape):
-        return answers.reshape(shape)
-
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class Coded(_PerImage):
     """Whole images, read as their kernel PCA codes β(x).
 
     The codes combine many points, and leave out directions that contain little but noise.
@@ -89,20 +93,11 @@ class Coded:
         with silenced(FewerComponentsWarning):  # few rows have fewer
             return cls(whole, fit(resolve(ruled, rows), rows, min(CODES, len(rows) - 1), rng=rng))
 
-    def places(self, shape):
-        return self.whole.places(shape)
-
     def reader(self, maps):
         rows = self.whole.reader(maps)(slice(None))
         codes = self.model.codes(rows)
         seen = np.concatenate([codes, rows], axis=1) if self.whole.with_values else codes
         return lambda places: seen[places]
-
-    def answers(self, images):
-        return self.whole.answers(images)
-
-    def assemble(self, answers, shape):
-        return self.whole.assemble(answers, shape)
 
 
 @dataclass(frozen=True)
@@ -158,20 +153,20 @@ class Windows:
 
         return read
 
-    def answers(self, images):
+    def targets(self, images):
         window = _Window.of(images, *self._patch(images.ndim - 2))
         return lambda places: window[np.unravel_index(places, images.shape[:-1])]
 
-    def assemble(self, answers, shape):
+    def assemble(self, predictions, shape):
         grid, n_channels = shape[1:-1], shape[-1]
         width, radius = self._patch(len(grid))
         sides = (2 * radius + 1,) * len(grid)
-        weights, answers = _gaussian(width, radius, len(grid)), answers.reshape(*shape[:-1], n_channels, *sides)
-        total = np.zeros((shape[0], *(side + 2 * radius for side in grid), n_channels), dtype=answers.dtype)
-        count = np.zeros((*total.shape[1:-1], 1), dtype=answers.dtype)
+        weights, predictions = _gaussian(width, radius, len(grid)), predictions.reshape(*shape[:-1], n_channels, *sides)
+        total = np.zeros((shape[0], *(side + 2 * radius for side in grid), n_channels), dtype=predictions.dtype)
+        count = np.zeros((*total.shape[1:-1], 1), dtype=predictions.dtype)
         for offset in np.ndindex(*sides):
             here = tuple(slice(start, start + side) for start, side in zip(offset, grid, strict=True))
-            total[(slice(None), *here)] += weights[offset] * answers[(..., *offset)]
+            total[(slice(None), *here)] += weights[offset] * predictions[(..., *offset)]
             count[here] += weights[offset]
         inside = tuple(slice(radius, radius + side) for side in grid)
         return total[(slice(None), *inside)] / count[inside]

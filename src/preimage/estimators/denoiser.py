@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -162,8 +164,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
 
         It sets ``noise_``, ``risk_``, ``candidates_`` and ``residual_``.
         """
-        image = _floating(image, "an image", (2, 3))
-        return self._alone(image, image if image.ndim == 3 else image[..., None])
+        return self._picture(image, "an image", 2)
 
     def denoise_stack(self, stack):
         """Frames, each denoised from itself and its neighbours: (frames, height, width), or with channels last.
@@ -171,19 +172,13 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         For films and the slices of a volume; it looks for similar patches in five frames. It sets the same attributes
         as ``denoise_image``.
         """
-        stack = _floating(stack, "a stack", (3, 4))
-        return self._alone(stack, stack if stack.ndim == 4 else stack[..., None])
+        return self._picture(stack, "a stack", 3)
 
-    def _alone(self, given: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """An image or a stack, denoised in the shape of ``given``; ``image`` is the same with an axis of channels."""
-        self._check_alone()
-        with threads.limited(self.n_jobs):
-            rng = conventions.generator(self.random_state)
-            found = denoising.denoised_alone(image, self._asked().law, self.effort, rng)
-        self.noise_ = found.noise
-        self.risk_, self.candidates_ = found.risk, found.candidates
-        denoised = found.image.reshape(given.shape)
-        self.residual_ = given - denoised
+    def _picture(self, values, what: str, n_axes: int) -> np.ndarray:
+        values, found = self._alone(denoising.denoised_alone, values, what, n_axes)
+        self.noise_, self.risk_, self.candidates_ = found.noise, found.risk, found.candidates
+        denoised = found.image.reshape(values.shape)
+        self.residual_ = values - denoised
         return denoised
 
     def denoise_signal(self, signal):
@@ -195,19 +190,23 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
 
         It sets ``noise_``, ``noise_along_time_``, ``risk_`` and ``candidates_``.
         """
-        signal = _floating(signal, "a signal", (1, 2))
-        self._check_alone()
-        with threads.limited(self.n_jobs):
-            rng = conventions.generator(self.random_state)
-            found = denoising.denoised_signal(signal.reshape(len(signal), -1), self._asked().law, self.effort, rng)
+        signal, found = self._alone(denoising.denoised_signal, signal, "a signal", 1)
         self.noise_ = GaussianNoise(found.noise.sigma)
         self.noise_along_time_, self.risk_, self.candidates_ = found.noise, found.risk, found.candidates
         return found.signal.reshape(signal.shape)
 
-    def _check_alone(self) -> None:
+    def _alone(self, denoised, values, what: str, n_axes: int) -> tuple[np.ndarray, Any]:
+        """The values as floats, and the result of ``denoised`` for them.
+
+        Values have a grid of ``n_axes`` axes, and perhaps an axis of channels.
+        """
+        values = _floating(values, what, (n_axes, n_axes + 1))
         if self.examples != "noisy":
             raise ValueError('a single image or signal has no clean examples: use Denoiser(examples="noisy").')
         self._check_effort()
+        with threads.limited(self.n_jobs):
+            rng = conventions.generator(self.random_state)
+            return values, denoised(values.reshape(*values.shape[:n_axes], -1), self._asked().law, self.effort, rng)
 
     def _check_effort(self) -> None:
         if self.effort not in denoising.EFFORTS:

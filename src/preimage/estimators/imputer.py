@@ -247,9 +247,8 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         """Filled rows in the units of the columns, with the observed entries of X as they were."""
         found = np.where(np.isnan(X), 0, X)
         known = X[:, self.known_]
-        found[:, self.known_] = np.where(
-            np.isnan(known), self.levels_.gather(filled * self.unit_ + self.offset_), known
-        )
+        levels = self.levels_.gather(filled * self.unit_ + self.offset_)
+        found[:, self.known_] = np.where(np.isnan(known), levels, known)
         return found if self.keep_empty_features else found[:, self.known_]
 
     def _filled(self, X: Array) -> Array:
@@ -270,7 +269,7 @@ class Imputer(Persistent, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         lost = np.isnan(self.rows_)
         squares = np.square(self._deviations(self.rows_)).sum(axis=0)
-        counts = lost.sum(axis=0) if self.keep_empty_features else lost.sum(axis=0)[self.known_]
+        counts = lost.sum(axis=0)[self.known_ | self.keep_empty_features]
         return np.sqrt(squares / np.maximum(counts, 1))
 
     def _categorical(self) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -119,9 +121,8 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
         center = X.mean(axis=0) if self.center else np.zeros(X.shape[1], dtype=X.dtype)
         weights, offsets, activation = activation.draw(n_features, X - center, rng)
         features = activation.scale(n_features) * activation((X - center) @ weights.T + offsets)
-        fitted = InvertibleMap(
-            center, weights, offsets, activation, Components.of(features, n_components), ridge or 0.0
-        )
+        components = Components.of(features, n_components)
+        fitted = InvertibleMap(center, weights, offsets, activation, components, ridge or 0.0)
         if ridge is None:
             fitted = fitted.with_ridge(_best_ridge(fitted, X, features, rng))
         self.map_, self.ridge_, self._decoder = fitted, fitted.ridge, AnchoredDecoder.of(fitted, X)
@@ -189,6 +190,6 @@ def _best_ridge(fitted: InvertibleMap, X: RowsLike, features: np.ndarray, rng: n
     q = len(fitted.components.eigenvalues)
     rest = Components.of(features[kept], q) if len(kept) > 1 and np.ptp(X[kept], axis=0).any() else fitted.components
     unit = float(np.square(fitted.weights).sum() / fitted.weights.shape[1])
-    trial = InvertibleMap(fitted.center, fitted.weights, fitted.offsets, fitted.activation, rest, 0.0)
+    trial = replace(fitted, components=rest)
     errors = {r: float(np.mean(np.square(trial.with_ridge(r * unit).filter(X[held]) - X[held]))) for r in RIDGES}
     return unit * min(errors, key=errors.__getitem__)

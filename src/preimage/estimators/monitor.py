@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
                 self._fit(X)
             else:
                 self._adopt_fitted(X)
+            self._calibrate(X, self._refit)
             self.offset_ = -1.0
         return self
 
@@ -120,8 +122,7 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
 
     def decision_function(self, X) -> np.ndarray:
         """1 − max(T²/limit, SPE/limit): negative in an alarm."""
-        scores = self.score_samples(X)
-        return scores - self.offset_
+        return self.score_samples(X) - self.offset_
 
     def predict(self, X) -> np.ndarray:
         """−1 in an alarm, else +1."""
@@ -147,9 +148,8 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
 
         Its limits come from the normal rows X and from models compressed in the same way.
         """
-        small, X, memory = copy(self), self._checked(X), self.process_.memory
-        model = self.model_.compress(n_points, method=method)
-        small.process_ = ProcessModel(self.process_.scaling, model, self.process_.variances, self.lags, memory)
+        small, X = copy(self), self._checked(X)
+        small.process_ = replace(self.process_, model=self.model_.compress(n_points, method=method))
         small._calibrate(X, lambda rows: self._refit(rows).compress(n_points, method=method))
         return small
 
@@ -188,12 +188,14 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         template, self.choice_ = self._template(X[:n_fitted], rng)
         memory, rows = as_memory(self.memory), np.arange(n_fitted)
         self.process_ = ProcessModel.of(lambda rows: clone(template).fit(rows), X, rows, self.lags, memory)
-        self._warn_of_constants()
+        if names := self.constant_columns_:
+            conventions.warn(
+                f"{', '.join(names)}: constant in the normal rows; any later change is an alarm.", ConstantColumnWarning
+            )
         if self.model_.decomposition_.is_complete:
             conventions.warn(
                 "all components are kept, so SPE is 0: choose a smaller n_components.", NothingFilteredWarning
             )
-        self._calibrate(X, self._refit)
 
     def _adopt_fitted(self, X: np.ndarray) -> None:
         """Use the fitted model as it is, in its own units."""
@@ -213,7 +215,6 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         variances = self.model.eigenvalues_ / max(1, inputs.shape[0] - 1)
         self.process_ = ProcessModel(Scaling.none(X.shape[1]), self.model, variances, 0, as_memory(self.memory))
         self.choice_ = []
-        self._calibrate(X, self._refit)
 
     def _template(self, X: np.ndarray, rng: np.random.Generator) -> tuple[KernelPCA, list[choice.Setting]]:
         """An unfitted model, and the settings it was chosen from."""
@@ -259,19 +260,12 @@ class Monitor(DiagnosisMixin, OutlierMixin, Persistent, conventions.NestedParame
         check_is_fitted(self)
         return [name for name, constant in zip(self.columns_, self.process_.scaling.constant, strict=True) if constant]
 
-    def _warn_of_constants(self) -> None:
-        if names := self.constant_columns_:
-            conventions.warn(
-                f"{', '.join(names)}: constant in the normal rows; any later change is an alarm.", ConstantColumnWarning
-            )
-
     def _checked(self, X) -> np.ndarray:
         check_is_fitted(self)
         return conventions.read_rows(self, X, reset=False).astype(float, copy=False)
 
     def _values(self, X) -> np.ndarray:
-        X = self._checked(X)
-        return self.stream().extend(X)
+        return self.stream().extend(self._checked(X))
 
 
 def _as_kernels(model: Any) -> list[Kernel]:

@@ -8,7 +8,7 @@ import numpy as np
 
 __all__ = ["FilledColumn", "filled_column", "line_error"]
 
-MOVED = 8  # times that the gaps of a column are moved along it, to see what lines make of gaps like these
+MOVED = 8  # how many times the gaps of a column are moved along it, to measure the error of lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ def _on_lines(column: np.ndarray) -> np.ndarray:
 
 
 def line_error(column: np.ndarray) -> float:
-    """The root mean squared error of the lines at entries hidden as the gaps are, moved along the column."""
+    """The root mean squared error of the lines at observed entries, hidden by gaps moved along the column."""
     lost, errors = np.isnan(column), []
     for shift in np.linspace(0, len(column), MOVED + 2)[1:-1].astype(int):
         hidden = np.roll(lost, shift) & ~lost

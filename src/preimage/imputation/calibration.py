@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from preimage._typing import Array
 
@@ -36,9 +37,7 @@ class ErrorCalibration:
     @classmethod
     def none(cls, d: int) -> ErrorCalibration:
         """The model's own deviations and the normal law."""
-        from scipy.stats import norm
-
-        return cls(np.ones(d), norm.ppf(0.5 + (np.arange(NORMAL) + 0.5) / (2 * NORMAL)))
+        return cls(np.ones(d), ndtri(0.5 + (np.arange(NORMAL) + 0.5) / (2 * NORMAL)))
 
     def half_width(self, level: float) -> float:
         """The bound, in deviations, that an absolute error does not exceed with this probability.

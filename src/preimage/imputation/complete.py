@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TypeAlias
 
 import numpy as np
@@ -49,17 +50,14 @@ class Imputation:
             weights = self._weights(model, examples, rng)
         else:
             weights = np.tile(np.arange(1 + len(self.methods)) == 1, (len(RATES), 1)).astype(float)
-        used = [bool(column.any()) for column in weights.T]
-        fillers = self._fillers(model, examples, rng, used)
-        return _ImputationMap(fillers, weights)
+        used = np.append(True, weights[:, 1:].any(axis=0))  # all methods start at the Gaussian model
+        useful = replace(self, methods=tuple(compress(self.methods, used[1:])))
+        return _ImputationMap(useful._fillers(model, examples, rng), weights[:, used])
 
-    def _fillers(self, model: Decomposition, examples: Array, rng: Generator, used: list[bool]) -> list[Filler | None]:
-        """The Gaussian model and the prepared methods, None for unused ones."""
+    def _fillers(self, model: Decomposition, examples: Array, rng: Generator) -> list[Filler]:
+        """The Gaussian model and the prepared methods."""
         first = GaussianModel.of(examples)
-        fillers: list[Filler | None] = [first]
-        for method, use in zip(self.methods, used[1:], strict=True):
-            fillers.append(Rounds(first, model, method.prepare(model, rng), self.n_rounds) if use else None)
-        return fillers
+        return [first, *(Rounds(first, model, method.prepare(model, rng), self.n_rounds) for method in self.methods)]
 
     def _weights(self, model: Decomposition, examples: Array, rng: Generator) -> Array:
         """One row of weights per rate, the Gaussian model first."""
@@ -69,22 +67,22 @@ class Imputation:
         n_components = min(model.n_components, len(rest) - 1)
         with silenced(FewerComponentsWarning, ConvergenceWarning):
             part = decomposition.fit(model.kernel, rest, n_components, center=model.is_centred, rng=rng)
-            fillers = self._fillers(part, rest, rng, [True] * (1 + len(self.methods)))
+            fillers = self._fillers(part, rest, rng)
             return np.stack([_best_mixture(fillers, held, rate, rng) for rate in RATES])
 
 
-def _best_mixture(fillers: list[Filler | None], rows: Array, rate: float, rng: Generator) -> Array:
+def _best_mixture(fillers: list[Filler], rows: Array, rate: float, rng: Generator) -> Array:
     """Weights of the fillers with the least squared error at hidden entries."""
     hidden = rng.random(rows.shape) < rate
     hidden[hidden.all(axis=1), 0] = rows.shape[1] == 1
     known = np.where(hidden, np.nan, rows)
-    misfits = np.stack([(fill(known) - rows)[hidden] for fill in fillers if fill is not None]).astype(float)
+    misfits = np.stack([(fill(known) - rows)[hidden] for fill in fillers]).astype(float)
     return best_weights((misfits @ misfits.T)[None])[0]
 
 
 @dataclass(frozen=True, eq=False)
 class _ImputationMap:
-    fillers: list[Filler | None]
+    fillers: list[Filler]
     weights: Array  # one row per rate, one column per filler
 
     def __call__(self, X: Array) -> Array:
@@ -93,6 +91,6 @@ class _ImputationMap:
         shares = self.weights[nearest].astype(X.dtype)
         filled = np.zeros_like(X)
         for fill, share in zip(self.fillers, shares.T, strict=True):
-            if fill is not None and share.any():
+            if share.any():
                 filled += share[:, None] * fill(X)
         return np.where(missing, filled, X)

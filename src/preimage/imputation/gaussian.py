@@ -181,7 +181,7 @@ class OwnNoise:
     n_factors: int
 
     def __call__(self, mean: Array, covariance: Array, model: GaussianModel) -> GaussianModel:
-        """Alternate W = Ψ^½U(Λ − I)^½, from ΨΛ the spectrum of Ψ^−½SΨ^−½, and Ψ = diag(S − WWᵀ) (Lawley 1940)."""
+        """Alternate W = Ψ^½U(Λ − I)^½, with Ψ^−½SΨ^−½ = UΛUᵀ, and Ψ = diag(S − WWᵀ) (Lawley 1940)."""
         variances = np.maximum(np.diag(covariance), np.finfo(float).tiny)
         least = LEAST_OWN * variances
         own = np.clip(np.broadcast_to(model.variance, mean.shape), least, variances)

@@ -81,9 +81,9 @@ def hidden_entries(missing: Array, fold: Array, rng: Generator) -> Array:
 
     Every row and every column keeps some entries. If nothing is missing, random entries are hidden.
     """
-    gappy = np.flatnonzero(missing.any(axis=1))
-    if len(gappy):
-        patterns = missing[gappy[rng.integers(len(gappy), size=len(missing))]]
+    with_gaps = missing[missing.any(axis=1)]
+    if len(with_gaps):
+        patterns = with_gaps[rng.integers(len(with_gaps), size=len(missing))]
     else:
         patterns = rng.random(missing.shape) < RATE
     hidden = patterns & ~missing & fold[:, None]
@@ -122,15 +122,14 @@ class _Trial:
         best = int(np.argmin([path[2] for path in found]))
         firsts = found[best][1]
         deviations = _joined([first.deviation(rows) for first, (rows, _) in zip(firsts, tables, strict=True)], tables)
-        names, settings, errors = list(noises), [path[0] for path in found], [path[3] for path in found]
+        chosen: list[Any] = [(name, path, error) for name, (path, _, _, error) in zip(noises, found, strict=True)]
+        chosen.insert(0, chosen.pop(best))
         for name, family in FAMILIES.items():
             tried = zip(family, _errors(X, tables, firsts, family, rng, parts), strict=True)
-            setting, error = min(tried, key=lambda pair: float(np.square(pair[1]).sum()))
-            names, settings, errors = [*names, name], [*settings, setting], [*errors, error]
-        order = [best, *(i for i in range(len(names)) if i != best)]
+            chosen.append((name, *min(tried, key=lambda pair: float(np.square(pair[1]).sum()))))
+        names, settings, errors = zip(*chosen, strict=True)
         hidden = np.logical_or.reduce([hidden for _, hidden in tables])
-        picked: list[Any] = [[values[i] for i in order] for values in (names, settings, errors)]
-        return cls(tuple(picked[0]), tuple(picked[1]), np.stack(picked[2]), hidden, deviations)
+        return cls(names, settings, np.stack(errors), hidden, deviations)
 
     def refitted(self, X: Array, rng: Generator, used: Array) -> Iterator[Any]:
         """The families fitted to the rows with all observed entries; None for kernel families without weight."""

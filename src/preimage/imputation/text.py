@@ -1,4 +1,4 @@
-"""Columns of text as numbers: a level is the number of its place, and a gap is NaN."""
+"""Columns of text as numbers: a level becomes its index among the levels, and a gap becomes NaN."""
 
 from __future__ import annotations
 
@@ -63,9 +63,8 @@ class TextLevels:
 
     def _numbers(self, column: Array, levels: Sequence[str]) -> list[float]:
         places = {level: float(place) for place, level in enumerate(levels)}
-        if levels:
-            return [np.nan if self._is_gap(value) else places.get(str(value), np.nan) for value in column]
-        return [np.nan if self._is_gap(value) else float(value) for value in column]
+        number = (lambda value: places.get(str(value), np.nan)) if levels else float
+        return [np.nan if self._is_gap(value) else number(value) for value in column]
 
     def _is_gap(self, value: Any) -> bool:
         marked = self.missing is not None and value == self.missing

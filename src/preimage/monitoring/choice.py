@@ -99,8 +99,7 @@ def _detections(fit: FitKernel, kernel, numbers, X, alpha, lags, memory, rng) ->
     normal, faulty = [], []
     for block, others in time_blocks(len(X), N_BLOCKS, lags + memory.span):
         process = ProcessModel.of(lambda rows: fit(kernel, int(numbers[-1]), rows), X, others, lags, memory)
-        held = np.arange(block.start, block.stop)
-        features = process.past(X)[held[held >= lags]]
+        features = process.past(X)[max(block.start, lags) : block.stop]
         model, variances = process.model.decomposition_, process.variances
         kept = np.minimum(numbers, len(variances))
         planted = _planted(np.repeat(features, COPIES, axis=0), X.shape[1], rng)

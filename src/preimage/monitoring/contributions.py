@@ -71,10 +71,9 @@ def _correct_row(process: ProcessModel, row: np.ndarray, weights, low, high) -> 
     for _ in range(STEPS):
         around = best[:, None] + step[:, None] * np.array([-0.5, 0.5])
         below, above = value(around).T
-        best, least = _lowest(
-            np.column_stack([best, around, _vertex(best, step / 2, below, least, above)]),
-            np.column_stack([least, below, above, value(_vertex(best, step / 2, below, least, above)[:, None])]),
-        )
+        vertex = _vertex(best, step / 2, below, least, above)
+        values = np.column_stack([least, below, above, value(vertex[:, None])])
+        best, least = _lowest(np.column_stack([best, around, vertex]), values)
         step = step / 4
     return start - least, best
 

@@ -19,6 +19,9 @@ from preimage.kernels.base import is_number
 class Memory:
     """No memory: every row by itself."""
 
+    sums = False
+    """Whether the memory accumulates statistics."""
+
     @property
     def span(self) -> int:
         """How many earlier rows have a large weight in a filtered row."""
@@ -31,11 +34,6 @@ class Memory:
     def accumulate(self, values: np.ndarray, state: np.ndarray) -> np.ndarray:
         """The accumulated standardised values, shape (rows, 2); ``state`` is the value before the first."""
         raise NotImplementedError
-
-    @property
-    def sums(self) -> bool:
-        """Whether the memory accumulates statistics."""
-        return False
 
 
 @dataclass(frozen=True)
@@ -109,14 +107,11 @@ class CUSUM(Memory):
     """
 
     slack: float = 0.5
+    sums = True
 
     def __post_init__(self):
         if not is_number(self.slack) or self.slack < 0:
             raise ValueError(f"the slack of a CUSUM must be a number of at least 0, not {self.slack!r}.")
-
-    @property
-    def sums(self) -> bool:
-        return True
 
     def accumulate(self, values: np.ndarray, state: np.ndarray) -> np.ndarray:
         """Sₜ = cₜ − min(0, min of c up to t) without a loop; c is the running sum that starts at the state."""

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr
-from scipy.stats import chi2
+from scipy.special import chdtri, ndtr
 
 from preimage.kernels.base import is_number
 
@@ -35,15 +34,12 @@ class LimitRule:
     """
 
     tail: str = "quantile"
+    fits = True
+    """Whether ``fit`` of the monitor fits the model."""
 
     def __post_init__(self):
         if self.tail not in ("quantile", "kde"):
             raise ValueError(f'tail must be "quantile" or "kde", not {self.tail!r}.')
-
-    @property
-    def fits(self) -> bool:
-        """Whether ``fit`` of the monitor fits the model."""
-        return True
 
     def n_fitted(self, n: int) -> int:
         """The number of rows, the first of n, that the model is fitted on."""
@@ -156,9 +152,7 @@ class HeldOut(LimitRule):
     True
     """
 
-    @property
-    def fits(self) -> bool:
-        return False
+    fits = False
 
 
 @dataclass(frozen=True)
@@ -213,8 +207,8 @@ def conformal_quantile(values: np.ndarray, alpha: float) -> float:
 
     With fewer than 1/alpha − 1 values none is large enough, and the largest is returned.
     """
-    rank = ceil((1 - alpha) * (len(values) + 1) * (1 - 1e-12))
-    return float(np.partition(values, min(rank, len(values)) - 1)[min(rank, len(values)) - 1])
+    place = min(ceil((1 - alpha) * (len(values) + 1) * (1 - 1e-12)), len(values)) - 1
+    return float(np.partition(values, place)[place])
 
 
 def moment_limits(values: np.ndarray, alpha: float) -> np.ndarray:
@@ -225,7 +219,7 @@ def moment_limits(values: np.ndarray, alpha: float) -> np.ndarray:
     mean, variance = values.mean(axis=0), values.var(axis=0)
     mean = np.maximum(mean, SMALLEST * max(float(mean.max()), np.finfo(float).tiny))
     variance = np.maximum(variance, (SMALLEST * mean) ** 2)
-    return variance / (2 * mean) * chi2.isf(alpha, 2 * mean**2 / variance)
+    return variance / (2 * mean) * chdtri(2 * mean**2 / variance, alpha)
 
 
 def average_run_length(alarms: np.ndarray) -> float:

@@ -63,8 +63,8 @@ def cross_fitted(fit: Fit, X: np.ndarray, n_blocks: int, lags: int, memory: Memo
     """Statistics of the rows of a run, each by a model that has not seen it, in time order, from row ``lags`` on.
 
     They are corrected for the smaller training sets. If s(m) are the statistics by models of m rows, log s is nearly
-    linear in 1/m; it is known at m = n(1 − 1/K) and, with half as many blocks, at n(1 − 2/K), and extrapolated to
-    m = n.
+    linear in 1/m. It is known at m = n(1 − 1/K) and, with half as many blocks, at n(1 − 2/K); it is extrapolated from
+    these to n.
     """
     n_blocks = max(2, min(n_blocks, len(X) // (2 * (lags + memory.span + 1))))
     found = _left_out(fit, X, n_blocks, lags, memory)

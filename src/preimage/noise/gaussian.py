@@ -12,7 +12,7 @@ from preimage.noise.law import NoiseLaw, check_setting, clipped, is_real, own_cl
 
 @dataclass(frozen=True)
 class GaussianNoise(NoiseLaw):
-    r"""Additive white Gaussian noise, y = x + σε with ε ~ N(0, 1).
+    """Additive white Gaussian noise, y = x + σε with ε ~ N(0, 1).
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class GaussianNoise(NoiseLaw):
 
 @dataclass(frozen=True)
 class ColumnNoise(NoiseLaw):
-    r"""Additive Gaussian noise with a standard deviation for every column, yⱼ = xⱼ + σⱼε with ε ~ N(0, 1).
+    """Additive Gaussian noise with a standard deviation for every column, yⱼ = xⱼ + σⱼε with ε ~ N(0, 1).
 
     Parameters
     ----------

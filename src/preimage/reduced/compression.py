@@ -30,13 +30,9 @@ def compress(model: Decomposition, n_points: int, *, method: Any = "auto") -> tu
             f"n_points={n_points} is less than the {model.n_components} components: use at least as many points."
         )
     deviations = model.input_codes.std(axis=0)
-    found = reduced_set(_mean_and_axes(model, deviations), n_points, method=method)
-    return _rebuilt(model, found, deviations), found.errors
-
-
-def _mean_and_axes(model: Expanded, deviations: np.ndarray) -> Expansion:
     weights = np.vstack([model.mean_weights, (model.alphas * deviations).T])
-    return Expansion(model.kernel, model.points, weights)
+    found = reduced_set(Expansion(model.kernel, model.points, weights), n_points, method=method)
+    return _rebuilt(model, found, deviations), found.errors
 
 
 def _rebuilt(model: Expanded, found: ReducedSet, deviations: np.ndarray) -> Expanded:
@@ -44,17 +40,14 @@ def _rebuilt(model: Expanded, found: ReducedSet, deviations: np.ndarray) -> Expa
     gram = tiles.gram(model.kernel, points).astype(float, copy=False)
     mean, axes = found.expansion.weights[0].astype(float), found.expansion.weights[1:] / deviations[:, None]
     axes = _inverse_square_root(axes @ gram @ axes.T) @ axes
-    kept = {field.name: getattr(model, field.name) for field in fields(Expanded)}
-    return Expanded(
-        **kept
-        | {
-            "points": points,
-            "alphas": np.ascontiguousarray(axes.T, dtype=dtype),
-            "mean_weights": mean.astype(dtype),
-            "offsets": (axes @ gram @ mean).astype(dtype),
-            "mean_norm2": float(mean @ gram @ mean),
-        }
-    )
+    changed = {
+        "points": points,
+        "alphas": np.ascontiguousarray(axes.T, dtype=dtype),
+        "mean_weights": mean.astype(dtype),
+        "offsets": (axes @ gram @ mean).astype(dtype),
+        "mean_norm2": float(mean @ gram @ mean),
+    }
+    return Expanded(**{field.name: getattr(model, field.name) for field in fields(Expanded)} | changed)
 
 
 def _inverse_square_root(matrix: np.ndarray) -> np.ndarray:

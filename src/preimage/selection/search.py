@@ -144,8 +144,8 @@ def select(
     estimator : KernelPCA, optional
         The settings that are not in the grid.
     grid : dict, optional
-        Values of the estimator's parameters, also nested ones, as for ``GridSearchCV``. By default six length
-        scales (if the kernel has one), numbers of components up to 256, ``Distance()`` and ``FixedPoint()``.
+        Values of the estimator's parameters, also nested ones, as for ``GridSearchCV``. By default six length scales
+        (if the kernel has one), numbers of components up to 256, ``Distance()`` and ``FixedPoint()``.
     noisy : array of shape (rows, d), optional
         Noisy validation rows, if X itself is clean or has other noise.
     risk : "sure", "masked" or object
@@ -208,9 +208,8 @@ class _Search:
             raise ValueError("the grid is empty: every parameter in it needs at least one value.")
         families = defaultdict(list)
         for params in combinations:
-            families[_family(params)].append(params)
-        for params in combinations:
             Settings.of(clone(self.estimator).set_params(**params))
+            families[_family(params)].append(params)
         with exceptions.silenced(*SHOWN_BY_RISK):
             self.models = {family: self._fit(members) for family, members in families.items()}
         capped = [_capped(params, self.models[_family(params)].n_components_) for params in combinations]
@@ -311,11 +310,9 @@ def _default_grid(estimator: KernelPCA, X: np.ndarray) -> dict[str, Sequence]:
     if hasattr(kernel, "length_scale"):
         grid["kernel__length_scale"] = [scales.length_scale(X, "mean") * factor for factor in FACTORS]
     steps = [step for k in range(9) for step in (2**k, 3 * 2**k // 2)]
-    grid["n_components"] = sorted({step for step in steps if 1 <= step <= min(MOST_COMPONENTS, max(1, len(X) // 2))})
+    grid["n_components"] = sorted({step for step in steps if step <= min(MOST_COMPONENTS, max(1, len(X) // 2))})
     methods = (preimages.Distance(), preimages.FixedPoint())
-    grid["preimage"] = [method for method in methods if _serves(method, estimator)]
-    if not grid["preimage"]:
-        grid["preimage"] = [estimator.preimage]
+    grid["preimage"] = [method for method in methods if _serves(method, estimator)] or [estimator.preimage]
     return grid
 
 

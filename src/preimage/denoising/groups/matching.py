@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from preimage.gram import threads
 
 MATCHED = {1: 64, 2: 8, 3: 4}  # references along a side of a block in the search for patches, by the number of axes
-ANSWERED = {1: 256, 2: 16, 3: 6}  # the same while groups are denoised
+DENOISED = {1: 256, 2: 16, 3: 6}  # the same while groups are denoised
 
 FRAMES = 5  # frames of a stack in which similar patches are searched
 
@@ -55,7 +55,7 @@ class Search:
 
     def sides(self, grid: tuple[int, ...]) -> tuple[int, ...]:
         """The sides of a patch, no longer than those of the image."""
-        return tuple(min(side, length) for side, length in zip(_each(self.side, grid), grid, strict=True))
+        return tuple(map(min, _each(self.side, grid), grid))
 
     def strides(self, grid: tuple[int, ...]) -> tuple[int, ...]:
         """The strides along all axes."""
@@ -63,7 +63,7 @@ class Search:
 
     def windows(self, corners: tuple[int, ...]) -> tuple[int, ...]:
         """The sides of a window, at most the number of corners."""
-        return tuple(min(side, length) for side, length in zip(_each(self.window, corners), corners, strict=True))
+        return tuple(map(min, _each(self.window, corners), corners))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ class PatchGroups:
         """How many corners there are along each axis."""
         return tuple(length - side + 1 for length, side in zip(self.grid, self.sides, strict=True))
 
-    def answer(self, rule: Rule, maps: list[np.ndarray], *flat: np.ndarray) -> list[np.ndarray]:
+    def apply(self, rule: Rule, maps: list[np.ndarray], *flat: np.ndarray) -> list[np.ndarray]:
         """Images from a rule applied to all groups; each point is the weighted mean of the patches that contain it.
 
         Parameters
@@ -106,13 +106,13 @@ class PatchGroups:
         maps, flat : arrays of shape ``grid``
             Maps given as patches, and maps given as means over patches.
         """
-        found = threads.parallel_map(lambda block: self._part(block, rule, maps, flat), _blocks(self.shape, ANSWERED))
+        found = threads.parallel_map(lambda block: self._part(block, rule, maps, flat), _blocks(self.shape, DENOISED))
         sums = [np.zeros(self.grid, dtype=np.float32) for _ in found[0][1]]
         for place, parts in found:
             for total, part in zip(sums, parts, strict=True):
                 total[place] += part
-        *answers, weight = sums
-        return [answer / weight for answer in answers]
+        *estimates, weight = sums
+        return [estimate / weight for estimate in estimates]
 
     def _part(self, block: tuple[slice, ...], rule: Rule, maps, flat):
         """The place of one block of references, and its sums of weighted estimates and, last, of weights."""
@@ -120,19 +120,16 @@ class PatchGroups:
         at = np.unravel_index(members, self.corners)
         first = [int(axis.min()) for axis in at]
         local = tuple(int(axis.max()) - start + 1 for axis, start in zip(at, first, strict=True))
-        place = tuple(
-            slice(start, start + length + side - 1)
-            for start, length, side in zip(first, local, self.sides, strict=True)
-        )
+        place = _place(first, local, self.sides)
         numbers = np.ravel_multi_index([axis - start for axis, start in zip(at, first, strict=True)], local)
         seen = [_patches(image[place], self.sides)[numbers] for image in maps]
         means = [_patches(image[place], self.sides).mean(axis=1)[numbers] for image in flat]
-        answers, weights = rule(*seen, *means)
+        estimates, weights = rule(*seen, *means)
         put = sp.csr_array(
             (weights.ravel(), numbers.ravel(), np.arange(numbers.size + 1)), shape=(numbers.size, int(np.prod(local)))
         ).T
         counts = np.broadcast_to((put @ np.ones(numbers.size, dtype=np.float32))[:, None], (put.shape[0], self.n))
-        sums = [put @ answer.reshape(numbers.size, self.n) for answer in answers]
+        sums = [put @ estimate.reshape(numbers.size, self.n) for estimate in estimates]
         return place, [_overlaid(values, local, self.sides) for values in (*sums, counts)]
 
 
@@ -161,7 +158,7 @@ def _nearest(image, sides, corners, windows, at: list[np.ndarray], k: int) -> np
     starts = [np.clip(axis - w // 2, 0, length - w) for axis, w, length in zip(at, windows, corners, strict=True)]
     first = [int(start[0]) for start in starts]
     local = tuple(int(start[-1]) + w - low for start, w, low in zip(starts, windows, first, strict=True))
-    place = tuple(slice(low, low + n + side - 1) for low, n, side in zip(first, local, sides, strict=True))
+    place = _place(first, local, sides)
     there = _patches(image[place] - image[place].mean(), sides)
     own = _numbers([axis - low for axis, low in zip(at, first, strict=True)], local)
     gaps = np.einsum("ij,ij->i", there, there) - 2 * (there[own] @ there.T)
@@ -172,6 +169,11 @@ def _nearest(image, sides, corners, windows, at: list[np.ndarray], k: int) -> np
     found = np.unravel_index(np.take_along_axis(candidates, chosen, axis=1), local)
     numbers = np.ravel_multi_index([axis + low for axis, low in zip(found, first, strict=True)], corners)
     return numbers.reshape(*map(len, at), k)
+
+
+def _place(first: list[int], local: tuple[int, ...], sides: tuple[int, ...]) -> tuple[slice, ...]:
+    """The part of an image with ``local`` corners along each axis, from the corner ``first`` on."""
+    return tuple(slice(low, low + n + side - 1) for low, n, side in zip(first, local, sides, strict=True))
 
 
 def _patches(image: np.ndarray, sides: tuple[int, ...]) -> np.ndarray:

@@ -30,12 +30,12 @@ def by_pilot(pilot: np.ndarray, noisy: np.ndarray, d: np.ndarray) -> tuple[np.nd
     Xt = X.transpose(0, 2, 1)
     if n < k:
         U = X @ _inverse(Xt @ X, 1.0)
-        answer, norms = U @ (Xt @ Y), np.einsum("gkn,gkn->gk", U, X - U)
+        about_mean, norms = U @ (Xt @ Y), np.einsum("gkn,gkn->gk", U, X - U)
     else:
         R = _inverse(X @ Xt, 1.0)
         theta = np.eye(k, dtype=X.dtype) - R
-        answer, norms = theta @ Y, np.einsum("gij,gij->gi", theta, theta)
-    return mean + answer / scale, _weights(norms + share, scale, k)
+        about_mean, norms = theta @ Y, np.einsum("gij,gij->gi", theta, theta)
+    return mean + about_mean / scale, _weights(norms + share, scale, k)
 
 
 def by_stein(noisy: np.ndarray, d: np.ndarray, extra: float) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -27,7 +28,7 @@ Variance = Callable[[np.ndarray | None], np.ndarray]
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps that denoise an image.
+    """The steps that denoise an image; searches adapt to its shape, see :meth:`Search.within`.
 
     Parameters
     ----------
@@ -53,26 +54,26 @@ class Steps:
     def __call__(self, noisy: np.ndarray, variance: Variance) -> dict[str, np.ndarray]:
         """The estimates of an image of shape (grid…, channels), in single precision, by name.
 
-        They are those of the second step and, if there are such, of the gradual steps and the last step.
+        There is one of the second step and, if the steps exist, one of the gradual steps and one of the last step.
 
         Parameters
         ----------
         noisy : array
             The image; groups are found in its first channel.
         variance : callable
-            From an estimate of the image, None at first, to the variances of the noise: an array of its shape, or
-            one per channel if the noise is the same everywhere.
+            From an estimate of the image, None at first, to the variances of the noise: an array of its shape, or one
+            per channel if the noise is the same everywhere.
         """
         noisy = noisy.astype(np.float32, copy=False)
-        estimate = self._first(noisy, variance(None))
+        estimate = _one_step(partial(by_stein, extra=EXTRA), self.first, variance(None), noisy)
         progress.report("patches", 1, self.n_steps)
-        estimate = self._second(noisy, estimate, variance(estimate), self.second)
+        estimate = _one_step(by_pilot, self.second, variance(estimate), estimate, noisy)
         progress.report("patches", 2, self.n_steps)
         found = {"two steps": estimate}
         if self.gradual:
             found["gradual"] = estimate = self._gradual(noisy, estimate, variance(estimate))
         if self.last:
-            found["again"] = self._second(noisy, estimate, variance(estimate), self.last)
+            found["again"] = _one_step(by_pilot, self.last, variance(estimate), estimate, noisy)
             progress.report("patches", self.n_steps, self.n_steps)
         return found
 
@@ -81,64 +82,51 @@ class Steps:
         """The number of all steps."""
         return 2 + self.n_gradual + (self.last is not None)
 
-    def within(self, grid: tuple[int, ...]) -> Steps:
-        """The steps adapted to an image of this shape."""
-        return self.each(lambda search: search.within(grid))
-
     def each(self, change: Callable[[Search], Search]) -> Steps:
         """The same steps with all searches changed."""
         last = None if self.last is None else change(self.last)
         gradual = None if self.gradual is None else change(self.gradual)
         return replace(self, first=change(self.first), second=change(self.second), gradual=gradual, last=last)
 
-    def _first(self, noisy: np.ndarray, variances: np.ndarray) -> np.ndarray:
-        groups = find_groups(noisy[..., 0], self.first)
-
-        def rule(patches, variance):
-            answer, weights = by_stein(patches, groups.n * variance, EXTRA)
-            return [answer], weights
-
-        return _each_channel(groups, rule, variances, noisy)[0]
-
-    def _second(self, noisy: np.ndarray, pilot: np.ndarray, variances: np.ndarray, search: Search) -> np.ndarray:
-        groups = find_groups(pilot[..., 0], search)
-
-        def rule(pilots, patches, variance):
-            answer, weights = by_pilot(pilots, patches, groups.n * variance)
-            return [answer], weights
-
-        return _each_channel(groups, rule, variances, pilot, noisy)[0]
-
     def _gradual(self, noisy: np.ndarray, pilot: np.ndarray, variances: np.ndarray) -> np.ndarray:
         assert self.gradual is not None
         cleaner = noisy
         for step in range(self.n_gradual):
             if step % self.renew == 0:
-                groups = find_groups(cleaner[..., 0], self.gradual)
-            left = LEFT * (1 - (step + 1) / self.n_gradual)
-            rule = _Gradual(left, groups.n)
+                groups = _groups(cleaner, self.gradual)
+            rule = partial(_gradual_rule, LEFT * (1 - (step + 1) / self.n_gradual), groups.n)
             pilot, cleaner = _each_channel(groups, rule, variances, noisy, cleaner, pilot)
             progress.report("patches", 3 + step, self.n_steps)
         return cleaner
 
 
-@dataclass(frozen=True)
-class _Gradual:
-    """One gradual step: it removes noise until the share τ = ``left`` of σ remains.
+def _one_step(regression: Callable, search: Search, variances: np.ndarray, *maps: np.ndarray) -> np.ndarray:
+    """The estimate by a regression within the groups of the first map, which takes the patches of all maps."""
+    groups = _groups(maps[0], search)
+
+    def rule(*patches):
+        estimate, weights = regression(*patches[:-1], groups.n * patches[-1])
+        return [estimate], weights
+
+    return _each_channel(groups, rule, variances, *maps)[0]
+
+
+def _gradual_rule(left: float, n: int, noisy, cleaner, pilot, variance):
+    """One gradual step, for patches of n points: it removes noise until the share τ = ``left`` of σ remains.
 
     t = max(τ, 1 − rms(Y − Z)/σ) is the share of the noise that a group still has in Z. X̂ is the estimate from Z with
     noise of variance (tσ)², and Ẑ = (1 − τ/t)X̂ + (τ/t)Z keeps the share τ.
     """
+    removed = np.mean(np.square(noisy - cleaner), axis=2) / variance
+    share = np.maximum(left + 1e-6, 1 - np.sqrt(removed.mean(axis=1, keepdims=True)))
+    estimate, weights = by_pilot(pilot, cleaner, n * np.square(share) * variance)
+    kept = np.float32(left) / share[:, :, None]
+    return [estimate, estimate + kept * (cleaner - estimate)], weights
 
-    left: float
-    n: int
 
-    def __call__(self, noisy, cleaner, pilot, variance):
-        removed = np.mean(np.square(noisy - cleaner), axis=2) / variance
-        share = np.maximum(self.left + 1e-6, 1 - np.sqrt(removed.mean(axis=1, keepdims=True)))
-        answer, weights = by_pilot(pilot, cleaner, self.n * np.square(share) * variance)
-        kept = np.float32(self.left) / share[:, :, None]
-        return [answer, answer + kept * (cleaner - answer)], weights
+def _groups(image: np.ndarray, search: Search) -> PatchGroups:
+    """The groups of the first channel of an image (grid…, channels)."""
+    return find_groups(image[..., 0], search.within(image.shape[:-1]))
 
 
 def _each_channel(groups: PatchGroups, rule, variances: np.ndarray, *maps: np.ndarray) -> list[np.ndarray]:
@@ -148,8 +136,8 @@ def _each_channel(groups: PatchGroups, rule, variances: np.ndarray, *maps: np.nd
         seen = [np.ascontiguousarray(image[..., channel]) for image in maps]
         variance = np.asarray(variances[..., channel], dtype=np.float32)
         if variance.ndim:
-            found.append(groups.answer(rule, seen, np.ascontiguousarray(variance)))
+            found.append(groups.apply(rule, seen, np.ascontiguousarray(variance)))
         else:
             constant = variance.reshape(1, 1)
-            found.append(groups.answer(lambda *patches, v=constant: rule(*patches, v), seen))
+            found.append(groups.apply(lambda *patches, v=constant: rule(*patches, v), seen))
     return [np.stack(images, axis=-1) for images in zip(*found, strict=True)]

@@ -65,7 +65,8 @@ def noise_level(X: RowsLike, shape: tuple[int, ...] | None = None, *, random_sta
     X = checked_rows(X)
     found = from_spectrum(X, random_state=random_state)
     if shape is not None:
-        found = _lower(found, from_differences(X, shape, random_state=random_state))
+        other = from_differences(X, shape, random_state=random_state)
+        found = min(found, other, key=lambda level: (not level.trusted, level.sigma))
     elif (most := from_frequencies(X, random_state=random_state)).sigma < found.low:
         found = most
     if found.doubt:
@@ -74,8 +75,3 @@ def noise_level(X: RowsLike, shape: tuple[int, ...] | None = None, *, random_sta
             NoiseLevelWarning,
         )
     return found
-
-
-def _lower(one: NoiseLevel, other: NoiseLevel) -> NoiseLevel:
-    """The lower of two estimates, or of the trusted ones if there are any."""
-    return min((one, other), key=lambda level: (not level.trusted, level.sigma))

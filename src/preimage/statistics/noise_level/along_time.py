@@ -2,8 +2,8 @@
 
 The signal is cut into frames, and an orthonormal cosine transform turns white noise into independent coefficients of
 variance σ². The low frequencies of a frame show how flat it is; the others, in bands, show the noise of flat frames.
-Signal can only raise a band, and some more than others, so the noise is the level that the lowest bands agree on. If
-all bands fall like those of noise on a random walk, whose steps fill the highest bands too, it is the noise on it.
+Signal can only raise a band, and some more than others, so the noise is the level that the lowest bands agree on. The
+steps of a random walk fill the highest bands too; if noise on a random walk explains all bands, its level is used.
 """
 
 from __future__ import annotations
@@ -147,16 +147,16 @@ class _Flat:
     @property
     def is_white(self) -> bool:
         """Whether all bands agree; silence is not white noise."""
-        return bool(self._agree(self.squares).all() and self.mean > 0)
+        return bool(self._agreeing.all() and self.mean > 0)
 
     @property
     def lowest(self) -> float:
         """The mean of the bands that agree with the lowest."""
-        return float(self.squares[self._agree(self.squares)].mean())
+        return float(self.squares[self._agreeing].mean())
 
     @property
     def on_a_walk(self) -> float | None:
-        """The variance of noise on a random walk that explains all bands, one standard error less; None if none does.
+        """The variance of the noise, minus a standard error, if noise on a random walk explains all bands; else None.
 
         The cosine transform of a walk with steps of variance s² has independent coefficients of s² / 4 sin²(πk/2n).
         """
@@ -171,8 +171,10 @@ class _Flat:
         is_explained = np.all(np.abs(self.squares / expected - 1) <= 4 * self.chance + BIAS)
         return max(float(noise - errors[0]), 0.0) if is_explained and steps > SURELY * errors[1] else None
 
-    def _agree(self, squares: np.ndarray) -> np.ndarray:
-        return squares <= squares.min() * (1 + 4 * self.chance + BIAS)
+    @property
+    def _agreeing(self) -> np.ndarray:
+        """Which bands agree with the lowest."""
+        return self.squares <= self.squares.min() * (1 + 4 * self.chance + BIAS)
 
 
 def _energies(signal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

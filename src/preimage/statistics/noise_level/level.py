@@ -28,8 +28,8 @@ class NoiseLevel:
 
     Notes
     -----
-    Signal that is Gaussian and independent between the entries of a row cannot be told from noise, so data give only
-    upper bounds of σ. A linear filter that assumes noise of variance s² changes the squared error along a direction of
+    Signal that is Gaussian and independent between the entries of a row looks like noise, so data give only upper
+    bounds of σ. A linear filter that assumes noise of variance s² changes the squared error along a direction of
     variance λ by (s²/λ)(s² − 2σ²): it helps as long as s² < 2σ². So if only an upper bound of σ² is known, the lower
     end is half of it. A filter with it helps if σ² is more than a quarter of the bound, and has three quarters of the
     best possible gain if σ² equals the bound.

@@ -50,7 +50,7 @@ def write() -> None:
         _write(HERE / f"{room or 'preimage'}.rst", _page(room, title))
     _forget({f"preimage.{room}.{name}".replace("..", ".") for room in pages() for name in public_names(room)})
     listed = "\n".join(f"   {room or 'preimage'}" for room in pages())
-    text = f"Reference\n=========\n\nEvery public name, by room.\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
+    text = f"Reference\n=========\n\nEvery public name, by module.\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
     _write(HERE / "index.rst", text)
 
 

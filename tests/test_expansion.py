@@ -263,5 +263,5 @@ def test_lists_are_read_and_other_things_are_refused_in_a_sentence():
     with pytest.raises(TypeError, match=r"needs a kernel object such as Gaussian\(1\.0\), not 'gaussian'"):
         Expansion("gaussian", [[0, 1], [2, 1]], [[0.5, 0.5]])
     for refused in (find_preimage, lambda X: reduced_set(X, 1)):
-        with pytest.raises(TypeError, match=r"vectors of feature space are needed, .* and not ndarray"):
+        with pytest.raises(TypeError, match=r"expected vectors of feature space, .* not ndarray"):
             refused(np.ones((3, 2)))

@@ -20,7 +20,7 @@ TYPICAL = float(gammainc(1.5, LARGEST / 2) + LARGEST * gammaincc(0.5, LARGEST / 
 
 @dataclass(frozen=True, eq=False)
 class RowFilter:
-    """x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) over the principal axes, gⱼ = λⱼ/(λⱼ + σ²); rows may be arrays or symbols to export."""
+    """x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) over the principal axes, gⱼ = λⱼ/(λⱼ + σ²); rows are arrays or, for export, symbols."""
 
     mean: Array
     axes: Array

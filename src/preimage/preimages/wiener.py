@@ -165,7 +165,7 @@ class _WienerMap:
         return 0.0 if self.correction is None else self.correction.values(codes)
 
     def answers(self, rows: Any, correction: Any) -> Any:
-        """The filtered and corrected rows, as arrays or as symbols to export."""
+        """The filtered and corrected rows: arrays or, for export, symbols."""
         most = self.sigma**2
         shown = self.linear.shown(rows, most) if self.trusted.shown else 0.0
         return self.filtered(rows, correction, self.trusted.variance(shown, most))

@@ -205,7 +205,7 @@ def test_vectors_of_two_feature_spaces_do_not_meet(data):
     points, weights, _ = data
     a, b = Expansion(Gaussian(1.0), points, weights), Expansion(Gaussian(2.0), points, weights)
     for operation in (lambda: a + b, lambda: a - b, lambda: a.inner_expansion(b), lambda: a.distances2_expansion(b)):
-        with pytest.raises(ValueError, match=r"are of different feature spaces: .*1\.0.* and .*2\.0"):
+        with pytest.raises(ValueError, match=r"belong to different feature spaces, .*1\.0.* and .*2\.0"):
             operation()
 
 

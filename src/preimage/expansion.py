@@ -174,7 +174,8 @@ class Weighted(Batch):
         m = max(len(self), len(other))
         if not {len(self), len(other)} <= {1, m}:
             raise ValueError(
-                f"batches of {len(self)} and {len(other)} vectors cannot be added: use equal lengths, or one vector."
+                f"batches of {len(self)} and {len(other)} vectors cannot be added: they must be equally long, or one "
+                "of them must hold a single vector."
             )
         if self.points is other.points:
             return Expansion(self.kernel, self.points, self.weights + other.weights)
@@ -214,7 +215,8 @@ class Weighted(Batch):
     def _refuse_other_kernel(self, other: Weighted) -> None:
         if self.kernel != other.kernel:
             raise ValueError(
-                f"the two expansions are of different feature spaces: {self.kernel} and {other.kernel}; use one kernel."
+                f"the two expansions belong to different feature spaces, of {self.kernel} and {other.kernel}: use one "
+                "kernel."
             )
 
 

@@ -66,7 +66,10 @@ class Nystrom:
     def check(self, kernel: Kernel) -> None:
         """Refuse a precomputed kernel, which has no values for new points."""
         if isinstance(kernel, Precomputed):
-            raise ValueError("an approximation needs the rows themselves: give a kernel, or use approximation=None.")
+            raise ValueError(
+                "an approximation needs the rows themselves, which a precomputed kernel matrix does not contain: give "
+                "a kernel and the rows, or use approximation=None."
+            )
 
     def prepare(self, kernel: Kernel, X: Rows, rng: np.random.Generator) -> NystromMap:
         """The map on landmarks chosen among the rows of X, or on the given ones; it copies them."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 Method = TypeVar("Method", bound=Callable[..., Any])
 Argument = Literal["distance", "inner"] | None
 METHODS = {"profile": ("profile", "derivative"), "gradient": ("gradient", "diagonal_gradient")}  # others are one each
+ARTICLES = {"profile": "a profile", "inverse": "an inverse", "gradient": "a gradient"}  # abilities in messages
 
 
 class Profiled(Protocol):
@@ -133,9 +134,8 @@ def require(kernel: object, who: str, *abilities: str, serve: str = "") -> None:
     """Refuse a kernel that lacks an ability that ``who`` needs; ``serve`` names kernels or methods that have it."""
     missing = _missing(kernel, abilities)
     if missing:
-        raise ValueError(
-            f"{who} needs the {' and the '.join(missing)} of a kernel, but {kernel!r} has none. {serve}".strip()
-        )
+        lacking = " and ".join(ARTICLES.get(ability, ability) for ability in missing)
+        raise ValueError(f"{who} needs a kernel with {lacking}, which {kernel!r} does not have. {serve}".strip())
 
 
 def available_where(check: Callable[[Any], bool]) -> Callable[[Method], Method]:

@@ -9,7 +9,7 @@ HERE = Path(__file__).parent / "reference"
 TITLES = {
     "compat": "scikit-learn's signature",
     "datasets": "Data",
-    "denoising": "Hum and drift of signals",
+    "denoising": "Mains hum and baseline drift",
     "eigen": "Eigensolvers",
     "exceptions": "Errors and warnings",
     "export": "Export",
@@ -20,7 +20,7 @@ TITLES = {
     "kernels.scales": "Length scales",
     "monitoring": "Limits and memory of a monitor",
     "noise": "Noise laws",
-    "plot": "Pictures",
+    "plot": "Plots",
     "preimages": "Pre-image methods",
     "progress": "Progress",
     "reduced": "Reduced sets",
@@ -50,14 +50,15 @@ def write() -> None:
         _write(HERE / f"{room or 'preimage'}.rst", _page(room, title))
     _forget({f"preimage.{room}.{name}".replace("..", ".") for room in pages() for name in public_names(room)})
     listed = "\n".join(f"   {room or 'preimage'}" for room in pages())
-    text = f"Reference\n=========\n\nEvery public name, by room.\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
+    text = f"Reference\n=========\n\nEvery public name, by module.\n\n.. toctree::\n   :maxdepth: 1\n\n{listed}\n"
     _write(HERE / "index.rst", text)
 
 
 def _page(room: str, title: str) -> str:
     module = f"preimage.{room}" if room else "preimage"
     heading = f"{title}: ``{module}``" if room else title
-    about = (import_module(module).__doc__ or "").split("\n\n")[0] if room else "What ``import preimage`` gives."
+    own = "The names that ``import preimage`` provides."
+    about = (import_module(module).__doc__ or "").split("\n\n")[0] if room else own
     names = "\n".join(f"   {name}" for name in public_names(room))
     return (
         f"{heading}\n{'=' * len(heading)}\n\n.. currentmodule:: {module}\n\n{about}\n\n"

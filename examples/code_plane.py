@@ -40,7 +40,7 @@ plot.images({"from 0 to 1": walk}, (8, 8), n_images=10, cmap="gray_r")
 plt.show()
 
 # %%
-# Decoding the code of a training digit restores the digit, as far as two numbers can describe it.
+# Two numbers cannot describe a digit completely. How much of it does decoding restore?
 
 error = np.mean((kpca.inverse_transform(codes) - X) ** 2)
 print(f"share of the variance that two components keep: {1 - error / X.var(axis=0).mean():.2f}")

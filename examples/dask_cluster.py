@@ -1,8 +1,8 @@
 """
-The same on a Dask cluster
-==========================
+Kernel PCA on a Dask cluster
+============================
 
-A Dask array replaces the matrix. The results are the same as on one machine.
+Pass a Dask array instead of a matrix. The results are the same as on one machine.
 """
 
 import dask.array as da
@@ -17,7 +17,8 @@ rows = s_curve(40_000, random_state=0).X
 chunked = da.from_array(rows, chunks=(5_000, 3))
 
 # %%
-# Here the work runs on threads of this machine. With ``dask.distributed.Client(address)`` it runs on a cluster.
+# Without a client, the work runs on threads of this machine. After ``dask.distributed.Client(address)`` it runs on a
+# cluster.
 
 remote = KernelPCA(4, kernel=Gaussian(1.0), approximation=200, random_state=0).fit(chunked)
 codes = remote.transform(chunked)  # lazy, chunk by chunk

@@ -6,7 +6,7 @@ Linear PCA and kernel PCA learn from clean digits; ``Denoiser`` learns from nois
 """
 
 # %%
-# Digits of 8 × 8 pixels, with paper 0, ink 1 and noise of σ = 0.3.
+# The digits have 8 × 8 pixels, from 0 (paper) to 1 (ink). We add noise of σ = 0.3.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,13 +23,13 @@ train, clean = images[:1000], images[1000:1200]
 noisy = GaussianNoise(0.3)(clean, np.random.default_rng(1))
 
 # %%
-# Linear PCA with twelve components, the best number here.
+# Linear PCA, with twelve components, the best number here.
 
 pca = PCA(12).fit(train)
 linear = pca.inverse_transform(pca.transform(noisy))
 
 # %%
-# Kernel PCA: project, then find the pre-image of the projection, by fixed-point iterations and by distances.
+# Kernel PCA projects a digit, then finds the pre-image of the projection: by fixed-point iterations, or by distances.
 
 kpca = KernelPCA(256, kernel=Gaussian(1.53), preimage="fixed_point").fit(train)
 denoised = kpca.denoise(noisy)

@@ -22,7 +22,8 @@ plot.components(kpca, n_components=6)
 plt.show()
 
 # %%
-# Components of digits: pre-images of the points two standard deviations from the mean along each axis, on both sides.
+# Components of digits: we move two standard deviations from the mean along each axis, in both directions, and take
+# the pre-images.
 
 digits = load_digits()
 twos = KernelPCA(8).fit(digits.X[digits.y == 2])

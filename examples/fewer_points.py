@@ -2,8 +2,8 @@
 A support vector machine with a tenth of its vectors
 ====================================================
 
-A reduced set replaces an expansion over many points by one over few. This makes kernel PCA and scikit-learn's kernel
-machines faster.
+A reduced set replaces an expansion over many points by one over a few points. This makes kernel PCA and scikit-learn's
+kernel machines faster.
 """
 
 # %%
@@ -29,7 +29,7 @@ error = np.linalg.norm(fast - codes) / np.linalg.norm(codes)
 print(f"kernel PCA: {len(train)} points to {len(small.decomposition_.points)}, error of codes {error:.1%}")
 
 # %%
-# A support vector classifier.
+# A support vector classifier, compressed to a tenth of its support vectors.
 
 svc = SVC(C=10, gamma=0.05).fit(train, y[:800])
 machine = machines.from_sklearn(svc)

@@ -28,7 +28,7 @@ print(f"codes of {codes.shape[0]} rows: {codes.shape[1]} columns")
 print(f"share of the kernel's trace that the landmarks miss: {kpca.trace_error_:.1e}")
 
 # %%
-# An exact fit of some of the rows agrees.
+# An exact fit to some of the rows gives nearly the same components.
 
 rows = np.load(path, mmap_mode="r")[::40]
 exact = KernelPCA(6, kernel=Gaussian(1.0)).fit(rows)
@@ -36,7 +36,7 @@ apart = np.abs(kpca.explained_variance_ratio_ - exact.explained_variance_ratio_)
 print(f"explained variance against an exact fit of {len(rows)} rows: at most {100 * apart:.2f} points apart")
 
 # %%
-# Blocks that can be read only once.
+# ``partial_fit`` takes blocks that can be read only once.
 
 stream = KernelPCA(6, kernel=Gaussian(1.0), approximation=300, random_state=0)
 for block in np.array_split(np.load(path), 6):

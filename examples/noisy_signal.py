@@ -2,7 +2,8 @@
 A heartbeat-like signal, denoised from itself
 =============================================
 
-Heartbeats repeat, so ``Denoiser`` can learn from a single noisy recording. We compare it with kernel PCA of windows.
+Heartbeats repeat, so ``Denoiser`` can learn from a single noisy recording. We compare it with kernel PCA of windows and
+with a Savitzky-Golay filter.
 """
 
 # %%
@@ -37,8 +38,8 @@ noisy = GaussianNoise(0.2)(clean, np.random.default_rng(1))
 alone = Denoiser(random_state=0).denoise_signal(noisy)
 
 # %%
-# Kernel PCA: the rows are windows of the signal. ``select`` chooses the settings without the clean signal. Every
-# sample is the mean over all windows that contain it.
+# For kernel PCA, the rows are windows of the signal. ``select`` chooses the settings without the clean signal. Every
+# sample of the result is the mean over all windows that contain it.
 
 
 def overlap(windows):

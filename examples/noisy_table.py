@@ -26,7 +26,7 @@ def error(answer):
 
 
 # %%
-# Linear PCA uses the number of components with the least true error, which no user could know.
+# Linear PCA gets the number of components with the least true error, which no user could know.
 
 models = [PCA(q).fit(noisy) for q in range(1, 25)]
 linear = min(error(pca.inverse_transform(pca.transform(noisy))) for pca in models)

@@ -2,7 +2,7 @@
 Novelty: which digit does not belong
 ====================================
 
-A model of one digit scores all others by their distance to its subspace.
+A model of one digit gives every row a novelty: its distance to the model's subspace, in feature space.
 """
 
 import matplotlib.pyplot as plt
@@ -27,7 +27,7 @@ def novelties(train, rows):
 
 
 # %%
-# Each digit in turn: 100 training pictures, and the area under the ROC curve on all others.
+# For each digit: a model of 100 training pictures, and the area under the ROC curve on all other pictures.
 
 digits = load_digits()
 scores = {"isolation forest": [], "linear PCA": [], "kernel PCA": []}

@@ -2,7 +2,7 @@
 One noisy photograph
 ====================
 
-``Denoiser`` learns from the picture itself: details recur, so groups of similar patches can be denoised together.
+``Denoiser`` learns from the picture itself. Details recur in it, so it denoises groups of similar patches together.
 """
 
 import matplotlib.pyplot as plt

@@ -31,7 +31,7 @@ denoiser = Denoiser(geometry=(120,), n_landmarks=400, n_stages=2, random_state=0
 answer = denoiser.fit_transform(noisy)
 
 # %%
-# Linear PCA uses the number of components with the least true error.
+# Linear PCA gets the number of components with the least true error, which no user could know.
 
 
 def error(X):

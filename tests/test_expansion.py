@@ -205,7 +205,7 @@ def test_vectors_of_two_feature_spaces_do_not_meet(data):
     points, weights, _ = data
     a, b = Expansion(Gaussian(1.0), points, weights), Expansion(Gaussian(2.0), points, weights)
     for operation in (lambda: a + b, lambda: a - b, lambda: a.inner_expansion(b), lambda: a.distances2_expansion(b)):
-        with pytest.raises(ValueError, match=r"are of different feature spaces: .*1\.0.* and .*2\.0"):
+        with pytest.raises(ValueError, match=r"belong to different feature spaces, .*1\.0.* and .*2\.0"):
             operation()
 
 
@@ -263,5 +263,5 @@ def test_lists_are_read_and_other_things_are_refused_in_a_sentence():
     with pytest.raises(TypeError, match=r"needs a kernel object such as Gaussian\(1\.0\), not 'gaussian'"):
         Expansion("gaussian", [[0, 1], [2, 1]], [[0.5, 0.5]])
     for refused in (find_preimage, lambda X: reduced_set(X, 1)):
-        with pytest.raises(TypeError, match=r"vectors of feature space are needed, .* and not ndarray"):
+        with pytest.raises(TypeError, match=r"expected vectors of feature space, .* not ndarray"):
             refused(np.ones((3, 2)))

@@ -32,7 +32,7 @@ class FeatureVectors(Protocol):
 
     @property
     def provides(self) -> frozenset[str]:
-        """What the vectors also have: any of "weights" over the points, "codes", "gradient"."""
+        """What else the vectors have: any of "weights" over the points, "codes" and "gradient"."""
 
     def __len__(self) -> int:
         """The number of vectors."""
@@ -63,16 +63,16 @@ class FeatureVectors(Protocol):
 
 
 def check_vectors(vectors: Any) -> None:
-    """Refuse what are no vectors of feature space."""
+    """Refuse anything but vectors of feature space."""
     if not hasattr(vectors, "provides"):
         raise TypeError(
-            "vectors of feature space are needed, such as Expansion(kernel, points, weights), and not "
+            "expected vectors of feature space, such as Expansion(kernel, points, weights), not "
             f"{type(vectors).__name__}."
         )
 
 
 class Batch(Remembering):
-    """The base of all batches: distances, and cached values that parts of a batch share."""
+    """The base class of all batches: distances, and cached values that the parts of a batch share."""
 
     if TYPE_CHECKING:  # fields or properties of subclasses
 
@@ -89,7 +89,7 @@ class Batch(Remembering):
         return distances2
 
     def _part(self, which: Which, part: Vectors) -> Vectors:
-        """``part``, the vectors ``which`` of this batch, set to use its cached values."""
+        """``part``, which holds the vectors ``which`` of this batch, with access to its cached values."""
         vars(part)["_origin"] = self, which
         return part
 
@@ -167,14 +167,15 @@ class Weighted(Batch):
         return distances2
 
     def __add__(self, other: Weighted) -> Expansion:
-        """The sums vector by vector; a single vector is added to all."""
+        """The sum of each pair of vectors; a single vector is added to all of the other batch."""
         if not isinstance(other, Weighted):
             return NotImplemented
         self._refuse_other_kernel(other)
         m = max(len(self), len(other))
         if not {len(self), len(other)} <= {1, m}:
             raise ValueError(
-                f"batches of {len(self)} and {len(other)} vectors cannot be added: use equal lengths, or one vector."
+                f"batches of {len(self)} and {len(other)} vectors cannot be added: they must be equally long, or one "
+                "of them must hold a single vector."
             )
         if self.points is other.points:
             return Expansion(self.kernel, self.points, self.weights + other.weights)
@@ -185,7 +186,7 @@ class Weighted(Batch):
         return self + (-1) * other if isinstance(other, Weighted) else NotImplemented
 
     def __mul__(self, factor: Any) -> Expansion:
-        """Every vector times a number, or each times its own (an array of m numbers)."""
+        """All vectors times a number, or each times its own number (an array of m numbers)."""
         if is_number(factor):
             factor = np.full(len(self), float(factor), dtype=self.weights.dtype)
         if not isinstance(factor, np.ndarray):
@@ -214,7 +215,8 @@ class Weighted(Batch):
     def _refuse_other_kernel(self, other: Weighted) -> None:
         if self.kernel != other.kernel:
             raise ValueError(
-                f"the two expansions are of different feature spaces: {self.kernel} and {other.kernel}; use one kernel."
+                f"the two expansions belong to different feature spaces, of {self.kernel} and {other.kernel}: use one "
+                "kernel."
             )
 
 
@@ -225,15 +227,15 @@ class Expansion(Weighted):
     Parameters
     ----------
     kernel : Kernel
-        With numbers for all its parameters.
+        A kernel with numbers for all its parameters, such as ``Gaussian(1.0)``.
     points : array or CSR matrix of shape (n, d)
-        The points xᵢ; whole numbers in one column for a precomputed kernel.
+        The points xᵢ; for a precomputed kernel, indices of training rows in one column.
     weights : array of shape (m, n)
         One row per vector.
 
     See Also
     --------
-    find_preimage : The nearest point for every vector.
+    find_preimage : A point for every vector, whose image is near it.
     reduced_set : The same vectors over fewer points.
 
     Examples
@@ -275,8 +277,9 @@ class Expansion(Weighted):
     def from_sklearn(model: Any) -> Expansion:
         """The vectors of a kernel machine of scikit-learn: SVC, SVR, OneClassSVM, KernelRidge or Gaussian process.
 
-        One vector per target, or per pair of classes in the order of :class:`preimage.kernels.sklearn_machines.Dual`.
-        The intercepts are left out (:func:`preimage.reduced.machines.from_sklearn` keeps them).
+        There is one vector per target, or one per pair of classes in the order of
+        :class:`preimage.kernels.sklearn_machines.Dual`. Intercepts are left out;
+        :func:`preimage.reduced.machines.from_sklearn` keeps them.
         """
         kernel, points, weights, _ = sklearn_machines.dual_form(model)
         return Expansion(kernel, points, weights)
@@ -297,7 +300,7 @@ class Explicit(Batch):
         f, with its ``gradient(X, coordinates)``.
     coordinates : array of shape (m, width)
     codes : array of shape (m, q), optional
-        The vectors' codes in the model that made them.
+        The codes of the vectors, in the model that they come from.
     """
 
     kernel: Kernel

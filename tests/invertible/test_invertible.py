@@ -203,7 +203,7 @@ def test_a_users_own_activation():
     ("settings", "sentence"),
     [
         ({"activation": "tanh"}, "unknown activation 'tanh'; the names are sine, relu"),
-        ({"activation": Sine(Polynomial())}, "needs the frequencies"),
+        ({"activation": Sine(Polynomial())}, "needs a kernel with frequencies"),
         ({"n_features": 0}, "n_features must be a whole number of at least 1"),
         ({"ridge": -1}, "ridge must be a number of at least 0"),
         ({"ridge": "some"}, "ridge must be a number of at least 0"),

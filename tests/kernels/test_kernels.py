@@ -472,10 +472,10 @@ def test_precomputed_values_know_nothing():
 
 def test_a_missing_ability_is_refused_with_a_sentence():
     with pytest.raises(
-        ValueError, match=r"the distance method needs the inverse of a kernel, .*Cosine.* Use a Gaussian"
+        ValueError, match=r"the distance method needs a kernel with an inverse, .*Cosine.* Use a Gaussian"
     ):
         require(Cosine(), "the distance method", "gradient", "inverse", serve="Use a Gaussian.")
-    with pytest.raises(ValueError, match="needs the inverse and the frequencies of a kernel"):
+    with pytest.raises(ValueError, match="needs a kernel with an inverse and frequencies"):
         require(Cosine(), "it", "inverse", "frequencies")
     require(Gaussian(1.0), "it", *RADIAL)
 

@@ -245,7 +245,7 @@ def test_methods_by_name_and_what_they_need():
         reduced_set(batch(), 3, method="best")
     with pytest.raises(TypeError, match="such as Greedy\\(\\)"):
         reduced_set(batch(), 3, method=Greedy)
-    with pytest.raises(ValueError, match=r"Greedy needs the gradient .* Selected\(\) takes any kernel"):
+    with pytest.raises(ValueError, match=r"Greedy needs a kernel with a gradient.* Selected\(\) takes any kernel"):
         reduced_set(batch(Function(Gaussian(1.0))), 3, method="greedy")
     with pytest.raises(ValueError, match="Greedy needs a positive definite kernel"):
         reduced_set(batch(Sigmoid(0.3, -1.0)), 3, method="greedy")

@@ -63,7 +63,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     copy_X : bool, default=True
         Whether X is copied before it is kept as ``X_fit_``. A precomputed kernel matrix is centred there.
     n_jobs : int, default=None
-        Has no effect: a callable on two rows runs in one thread, other kernels on all cores.
+        Has no effect: a callable of two rows runs in one thread, other kernels run on all cores.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return self
 
     def fit_transform(self, X: RowsLike, y=None, **params):
-        """Fit, and return the codes √λₖuₖ of the training rows; no kernel is evaluated again."""
+        """Fit, and return the codes √λₖuₖ of the training rows, without evaluating the kernel again."""
         return self.fit(X, **params)._training_codes
 
     def transform(self, X: RowsLike):
@@ -297,5 +297,5 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
 
 def _rows(kernel: Kernel, X: RowsLike):
-    """Rows as the kernel takes them: floats, but a function of two rows gets whole numbers as they are."""
+    """Rows as the kernel takes them: as floats, except that a function of two rows gets whole numbers unchanged."""
     return X if isinstance(kernel, Pairwise) and X.dtype.kind in "iub" else tiles.floating(X)

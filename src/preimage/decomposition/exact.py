@@ -15,7 +15,7 @@ import scipy.linalg
 from preimage._typing import Array, Generator, Rows
 from preimage.decomposition.expanded import Expanded
 from preimage.eigen import BlockKrylov, Eigenpairs, Solver, as_solver, storage_for
-from preimage.exceptions import FewerComponentsWarning, IndefiniteKernelWarning, warn
+from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, IndefiniteKernelWarning, silenced, warn
 from preimage.gram.operators import GramStatistics, Symmetric, gram_operator, matrix_operator
 from preimage.kernels import Kernel, Precomputed
 
@@ -187,7 +187,8 @@ def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: 
         spectrum = scipy.linalg.eigvalsh(operator.dense(), check_finite=False)
     else:
         largest, extent = float(pairs.values[0]), "at least "
-        lowest = largest - BlockKrylov(tol=1e-4).solve(_Flipped(operator, largest), 6, rng).values
+        with silenced(ConvergenceWarning):  # Ritz values are bounds at every step
+            lowest = largest - BlockKrylov(tol=1e-4, max_iter=10).solve(_Flipped(operator, largest), 6, rng).values
         spectrum = np.concatenate([pairs.values, lowest])
     negative = spectrum[spectrum < -_round_off(spectrum, n, _scale(statistics))]
     if not negative.size:

@@ -31,8 +31,8 @@ FLOATS = [np.float64, np.float32]
 class NestedParameters(BaseEstimator):
     """Nested parameters, such as ``kernel__length_scale``, of the frozen objects that an estimator holds.
 
-    ``_objects`` maps each parameter that holds such an object to the function that makes the object from what the user
-    gave. Nested names thus also work for an object given by name. Setting a nested parameter replaces the object.
+    ``_objects`` maps each parameter that holds such an object to the function that makes the object from the user's
+    value. Nested names therefore also work for an object given by name. Setting a nested parameter replaces the object.
     """
 
     _objects: ClassVar[dict[str, Callable[[Any], Any]]] = {}
@@ -59,7 +59,7 @@ class NestedParameters(BaseEstimator):
         return self
 
     def _object(self, name: str) -> Any:
-        """The object that a parameter stands for, or its value if it stands for none, as "auto" does."""
+        """The object that a parameter stands for, or its value if there is none, as for "auto"."""
         value = getattr(self, name)
         try:
             return self._objects[name](value)
@@ -116,7 +116,7 @@ def _replaced(owner: Any, path: str, value: Any, full: str) -> Any:
 
 
 def read_rows(estimator: Any, X: RowsLike, **options: Any):
-    """X as rows of floats, checked by scikit-learn's ``validate_data``; clearer errors for NaN and wrong shapes."""
+    """X as rows of floats, checked by ``validate_data`` of scikit-learn, with clearer errors for NaN and shapes."""
     X = as_numpy(X) if is_tensor(X) else X
     check_axes(estimator, X)
     try:
@@ -178,7 +178,7 @@ def read_codes(codes: Any, n_components: int, name: str = "X") -> np.ndarray:
 
 
 def check_scale(values: np.ndarray, what: str, smallest: float | None = None) -> None:
-    """Refuse numbers whose cubes overflow or underflow; ``smallest`` lowers the lower bound, and all zeros pass."""
+    """Refuse numbers whose cubes overflow or underflow, unless all are 0; ``smallest`` replaces the lower bound."""
     limits = np.finfo(values.dtype)
     low = float(limits.tiny) ** (1 / 3) if smallest is None else smallest
     high = float(limits.max) ** (1 / 3)
@@ -245,7 +245,7 @@ def is_dask(X: Any) -> bool:
 def also_distributed(method: Callable) -> Callable:
     """Decorate a method as ``keeps_n_jobs`` does; it also takes tensors, and Dask arrays on their cluster."""
     here = keeps_n_jobs(method)
-    here = here if method.__name__ == "fit" else also_tensors(here)  # fit converts tensors to numpy arrays
+    here = here if method.__name__ == "fit" else also_tensors(here)  # fit handles tensors itself
     return _handed_over(here, is_dask, "preimage.distributed", "call")
 
 
@@ -255,7 +255,7 @@ def also_tensors(method: Callable) -> Callable:
 
 
 def _handed_over(method: Callable, theirs: Callable[[Any], bool], room: str, name: str) -> Callable:
-    """The method, but rows that satisfy ``theirs`` go to the function ``name`` of ``room``, imported on first use."""
+    """The method; rows that satisfy ``theirs`` go to the function ``name`` of ``room``, imported when needed."""
     shape = signature(method)
     rows = list(shape.parameters)[1]
 
@@ -347,7 +347,7 @@ def check_component_number(n_components: Any, n_rows: int, center: bool) -> int 
 def find_component_number(
     n_components: Any, kernel: Kernel, X: RowsLike, n_rows: int, center: bool, rng: np.random.Generator
 ):
-    """As above, but ``"auto"`` runs parallel analysis on the rows of X, which are all or some of ``n_rows``."""
+    """The checked number of components; ``"auto"`` runs parallel analysis on X, which holds all or some of the rows."""
     if not (isinstance(n_components, str) and n_components == "auto"):
         return check_component_number(n_components, n_rows, center)
     found = parallel_analysis.parallel_analysis(X, kernel, random_state=rng).n_components
@@ -357,7 +357,7 @@ def find_component_number(
             "length scale; the data may also be pure noise.",
             NothingFoundWarning,
         )
-    return max(found, 1) + (not center)  # without centring, the first axis is spent on the mean
+    return max(found, 1) + (not center)  # without centring, the first axis describes the mean
 
 
 def check_kernel_matrix(matrix: np.ndarray) -> None:

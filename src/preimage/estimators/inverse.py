@@ -51,19 +51,21 @@ class InverseMixin:
 
         Iterative methods start at the noisy rows. ``find_preimages(X)`` also returns diagnostics.
 
-        With ``preimage="auto"`` the training rows count as clean. On average the result is then no worse than the noisy
-        rows, for any number of components, if the noise is at least a tenth of a column's standard deviation. If the
-        training rows are noisy too, ``preimage=Wiener(noise="implied")`` treats all that the components leave out as
-        noise; if you know the noise, ``Wiener(noise=sigma)`` removes more. See :class:`preimage.preimages.Wiener`.
+        ``preimage="auto"`` assumes that the training rows are clean. On average the result is then no worse than the
+        noisy rows, for any number of components, if the noise is at least a tenth of a column's standard deviation. If
+        the training rows are noisy too, ``preimage=Wiener(noise="implied")`` treats everything that the components
+        leave out as noise. If you know the noise, ``Wiener(noise=sigma)`` removes more. See
+        :class:`preimage.preimages.Wiener`.
 
         Parameters
         ----------
         X : array of shape (rows, d)
         outlier_scale : float, "auto" or None
             Damp entries that differ from the reconstruction by much more than this: gross outliers, which would
-            distort the whole row. "auto" takes three times the error of the training rows; None damps nothing.
+            distort the whole row. "auto" is three times the reconstruction error of the training rows; None damps
+            nothing.
         n_rounds : int
-            Rounds of damping.
+            The number of rounds of damping.
         """
         return self._denoise(X, outlier_scale, n_rounds).points
 
@@ -83,21 +85,21 @@ class InverseMixin:
         Returns
         -------
         found : Preimages
-            The points, whether and after how many steps each was found, and its distance in feature space.
+            The points, whether each converged, after how many steps, and its distance in feature space.
         """
         if (X is None) == (codes is None):
-            raise ValueError("give either the rows X, to denoise them, or codes=, to decode them.")
+            raise ValueError("pass either the rows X, to denoise them, or codes=, to decode them.")
         return self._denoise(X, outlier_scale, n_rounds) if codes is None else self._decode(codes, "codes")
 
     @conventions.in_input_columns
     @conventions.also_distributed
     def impute(self, X, *, n_rounds=5):
-        """The rows of X with their NaN entries filled; observed entries stay as they are.
+        """The rows of X with their NaN entries filled; observed entries stay unchanged.
 
         Gaps are filled with the conditional mean of a Gaussian model of the training rows, and then ``n_rounds`` times
-        with the pre-image of the projection. With ``preimage="auto"`` the result is a weighted mean of those of the
-        Gaussian model, :class:`Learned` and :class:`Distance`. The weights, which may be 0, minimise the error at
-        hidden entries of held-out training rows; the first call finds them.
+        with the pre-image of the projection. With ``preimage="auto"`` the result is a weighted mean of three results:
+        of the Gaussian model, :class:`Learned` and :class:`Distance`. The weights, which may be 0, minimise the error
+        at hidden entries of held-out training rows; the first call computes them.
         """
         check_is_fitted(self)
         kernel = self.decomposition_.kernel
@@ -114,13 +116,13 @@ class InverseMixin:
 
     @conventions.keeps_n_jobs
     def eigenvector_preimages(self, step=None):
-        """Pictures of the components: points whose images are nearest to them, for both signs.
+        """Points that show the components: pre-images of each axis, in both directions.
 
         Parameters
         ----------
         step : float, optional
-            None takes the unit axes ±V themselves (Mika et al. 1998, Fig. 2, second row). A number takes
-            φ̄ ± step · σV with σ the standard deviation along the axis, which is better conditioned.
+            None uses the unit axes ±V themselves (Mika et al. 1998, Fig. 2, second row). A number uses
+            φ̄ ± step · σV, with σ the standard deviation along the axis, which is better conditioned.
 
         Returns
         -------
@@ -170,7 +172,7 @@ class InverseMixin:
 
 
 def warn_if_nothing_is_filtered(model: Decomposition) -> None:
-    """Warn if all components are kept, because denoising then keeps the noise too."""
+    """Warn if all components are kept, since denoising then keeps the noise too."""
     if model.is_complete:
         warn(
             "all components are kept, so the projection filters nothing: choose n_components to denoise.",

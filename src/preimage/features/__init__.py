@@ -1,4 +1,4 @@
-"""Explicit feature maps that approximate a kernel, k(x, y) ≈ f(x)ᵀf(y): Nyström on landmarks, and random Fourier."""
+"""Explicit feature maps that approximate a kernel, k(x, y) ≈ f(x)ᵀf(y): Nyström and random Fourier features."""
 
 from preimage.features.fourier import FourierMap as FourierMap
 from preimage.features.fourier import RandomFourier

@@ -21,9 +21,9 @@ class RandomFourier:
     n_features : int
         The number of features, two for each of the r = n_features/2 frequencies.
     draw : "orthogonal" or "plain"
-        "plain" draws frequencies independently. "orthogonal" makes the directions in each block of d orthogonal, with
-        the lengths of independent draws: each has the same law, and the error is lower (Yu et al. 2016). Kernels that
-        are not functions of the Euclidean distance always use "plain".
+        "plain" draws frequencies independently. "orthogonal" makes the directions in each block of d orthogonal, and
+        keeps the lengths of independent draws. Each frequency has the same law as before, and the error is lower (Yu et
+        al. 2016). Kernels that are not functions of the Euclidean distance always use "plain".
 
     See Also
     --------
@@ -44,7 +44,7 @@ class RandomFourier:
     n_features: int = 1000
     draw: str = "orthogonal"
 
-    provides = frozenset({"codes", "gradient"})  # of the vectors of a model on these features
+    provides = frozenset({"codes", "gradient"})  # what vectors of a model on these features provide
 
     def __post_init__(self) -> None:
         if not is_number(self.n_features) or self.n_features < 2 or self.n_features != int(self.n_features):
@@ -69,14 +69,14 @@ class RandomFourier:
 
 
 def orthogonal_directions(n: int, dim: int, rng: np.random.Generator) -> np.ndarray:
-    """Uniform unit vectors, n of them, orthogonal within blocks of dim; a block of m takes 2·dim·m² operations."""
+    """Uniform unit vectors, n rows, orthogonal within blocks of dim; a block of m takes 2·dim·m² operations."""
     blocks, rest = divmod(n, dim)
     shapes = [(blocks, dim, dim)] * bool(blocks) + [(dim, rest)] * bool(rest)
     return np.concatenate([_orthonormal(rng.standard_normal(shape)).reshape(-1, dim) for shape in shapes])
 
 
 def _orthonormal(draws: np.ndarray) -> np.ndarray:
-    """Orthonormal vectors, uniformly distributed: Q of normal draws QR, with a positive diagonal of R."""
+    """Uniformly distributed orthonormal vectors: the Q of a QR factorisation of normal draws, with diag(R) > 0."""
     Q, R = np.linalg.qr(draws)
     signs = np.where(np.diagonal(R, axis1=-2, axis2=-1) < 0, -1, 1)
     return np.swapaxes(Q * signs[..., None, :], -1, -2)

@@ -1,4 +1,4 @@
-"""Samplers that choose landmarks, points that stand for all rows.
+"""Samplers that choose landmarks, a few points that represent all rows.
 
 A sampler is a small frozen object; ``choose(kernel, X, m, rng)`` returns at most m points for the rows of X.
 """
@@ -23,7 +23,7 @@ QUICK = 5e6  # entries of a factor that take hardly any time
 
 @dataclass(frozen=True)
 class Uniform:
-    """Rows drawn uniformly without replacement: the cheapest choice, but one that can miss rare rows.
+    """Rows drawn uniformly without replacement: the cheapest choice, but it can miss rare rows.
 
     See Also
     --------
@@ -91,14 +91,14 @@ class RPCholesky:
     """Randomly pivoted Cholesky in its accelerated form (Chen, Epperly, Tropp & Webber 2025; Epperly et al. 2024).
 
     Rows are drawn with probabilities proportional to the part of k(x, x) that the landmarks so far miss, which finds
-    rare rows. Rows are proposed in blocks, and rejection keeps the law of drawing one at a time.
+    rare rows. Rows are proposed in blocks; rejection gives them the same law as if drawn one at a time.
 
     Parameters
     ----------
     n_rows : int, optional
-        Draw from a uniform subsample of this many rows. By default a twentieth of all, which is cheap compared to the
-        pass over them; at least 4m rows and five million numbers (m per row), and at most what fits a quarter of the
-        memory budget (``working_memory``).
+        Draw from a uniform subsample of this many rows. The default is a twentieth of all rows, or 5·10⁶/m if that is
+        more, for m landmarks. It is at most what fits into a quarter of the memory budget (``working_memory``), but at
+        least 4m.
     tol : float
         Stop before m landmarks if they miss no more than this fraction of the trace.
 
@@ -167,14 +167,14 @@ def block_size(m: int) -> int:
 
 
 def value_round_off(X: Rows) -> float:
-    """The residual, relative to the kernel values, that their rounding leaves where the exact one is 0."""
+    """The residual that rounding leaves where the exact one is 0, relative to the kernel values."""
     return 10 * float(np.finfo(tiles.value_dtype(X, X)).eps)
 
 
 def accepted_proposals(H: np.ndarray, rng: np.random.Generator, floor: float) -> list[int]:
-    """Indices of the accepted proposals, each with the probability of its remaining share of residual.
+    """Indices of the accepted proposals; the probability of accepting one is the share of its residual that remains.
 
-    A residual below the floor of round-off is never accepted; the first above it always is.
+    A proposal whose residual is below the floor of round-off is never accepted; the first one above it always is.
     """
     H, first, accepted = H.copy(), H.diagonal().copy(), []
     floor = max(floor, 1e-12 * first.max(initial=0))

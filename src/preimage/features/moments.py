@@ -29,7 +29,7 @@ class FeatureMap(Protocol):
         """f(x) for every row, shape (rows, r)."""
 
     def columns(self, X: Rows) -> Array:
-        """The columns summed over the rows: the features, or values of which the features are linear functions."""
+        """The columns to sum over the rows: the features, or values whose linear functions are the features."""
 
     def finish(self, mean: Array, scatter: Array) -> tuple[Array, Array]:
         """Mean and scatter of the features, from those of the columns."""

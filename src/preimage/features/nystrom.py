@@ -18,7 +18,7 @@ from preimage.gram.operators import inverse_root, refuse_overflow
 from preimage.kernels import Kernel, Precomputed
 from preimage.kernels.base import is_number
 
-WELL_CONDITIONED = 1e-6  # ratio of smallest to largest eigenvalue above which sums of kernel columns keep nine digits
+WELL_CONDITIONED = 1e-6  # reciprocal condition number above which sums of kernel columns keep nine digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +66,13 @@ class Nystrom:
     def check(self, kernel: Kernel) -> None:
         """Refuse a precomputed kernel, which has no values for new points."""
         if isinstance(kernel, Precomputed):
-            raise ValueError("an approximation needs the rows themselves: give a kernel, or use approximation=None.")
+            raise ValueError(
+                "an approximation needs the rows themselves, which a precomputed kernel matrix does not contain: give "
+                "a kernel and the rows, or use approximation=None."
+            )
 
     def prepare(self, kernel: Kernel, X: Rows, rng: np.random.Generator) -> NystromMap:
-        """The map on landmarks chosen among the rows of X, which it copies."""
+        """The map on landmarks chosen among the rows of X, or on the given ones; it copies them."""
         if self.is_given:
             points = np.array(self.n_landmarks, dtype=X.dtype)
             if points.shape[1] != X.shape[1]:
@@ -87,9 +90,9 @@ class Nystrom:
 class NystromMap:
     """f(x) = Tᵀk_Z(x) for landmarks Z with the root T of shape (m, r).
 
-    If K_ZZ is well conditioned, its root is triangular, and the moments are summed over raw kernel columns and
-    multiplied by T at the end (``turned_late``), which saves a product with T for every row. Otherwise the root comes
-    from its eigenvectors, the leading ones first.
+    If K_ZZ is well conditioned, its root is triangular. Moments are then summed over raw kernel columns, and multiplied
+    by T only at the end (``turned_late``), which saves a product with T for every row. Otherwise the root comes from
+    the eigenvectors of K_ZZ, the leading ones first.
     """
 
     kernel: Kernel

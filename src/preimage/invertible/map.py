@@ -13,7 +13,7 @@ from preimage._typing import Rows
 from preimage.decomposition.explicit import Components
 from preimage.kernels.geometry import squared_distances
 
-COPIES = 8  # arrays of a row's features or its distances to known codes that are held at once
+COPIES = 8  # arrays of a row's features, or of its distances to known codes, in memory at once
 REFINEMENTS = 20  # the most steps of the phase decoder
 
 
@@ -92,12 +92,13 @@ class AnchoredDecoder:
 
     If the activation has a quadrature (the sine), a linear map predicts from the code a complex number ĉ for every
     feature, as the components predict the feature itself. Its phase relative to the anchor, Δ, measures how far the
-    point lies along the feature's direction, and its amplitude ``|ĉ|`` weights that::
+    point lies along the feature's direction, and its amplitude ``|ĉ|`` is the weight of that measurement. The decoder
+    reduces Σⱼ ``|ĉⱼ|`` Δⱼ² by steps with the ridge inverse of W (:attr:`InvertibleMap.linear_inverse`)::
 
-        δ = argmin Σⱼ |ĉⱼ| (wⱼᵀδ − Δⱼ)² + λ‖δ‖²,  x̂ = anchor + δ,
+        x̂ = anchor + δ,  δ = argmin Σⱼ (wⱼᵀδ − |ĉⱼ|Δⱼ / mean |ĉ|)² + λ‖δ‖²,
 
-    repeated with x̂ as the anchor until the steps vanish. Otherwise the three steps are inverted with the anchor's
-    bypass.
+    with x̂ as the next anchor, until the steps vanish. For other activations it inverts the three steps with the
+    anchor's bypass.
     """
 
     map: InvertibleMap

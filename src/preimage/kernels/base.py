@@ -1,15 +1,15 @@
 """The base classes of kernels, and the abilities that a kernel may have.
 
 A kernel is a small frozen object, called with two matrices of rows. Every kernel computes its values,
-``kernel(X, Y)`` and ``kernel.diagonal(X)``. Its formula decides which further abilities it has; without an ability it
-lacks the methods:
+``kernel(X, Y)`` and ``kernel.diagonal(X)``. Its formula decides which further abilities it has. A kernel without an
+ability does not have the methods:
 
 ===============  =======================================  ======================================================
 ability          methods                                  which kernels have it
 ===============  =======================================  ======================================================
 ``profile``      ``profile(t)``, ``derivative(t)``        radial and dot-product ones; sums, products and
                                                           multiples within one of these families
-``inverse``      ``inverse(value)``, besides a profile    named radial and dot-product ones; multiples of them
+``inverse``      ``inverse(value)``, besides a profile    all radial and dot-product ones here; multiples of them
 ``log_slope``    ``log_slope(t)``, besides a profile      radial ones; their sums
 ``other_root``   ``other_root(t, hint)``, besides an      polynomials of even degree
                  inverse
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 Method = TypeVar("Method", bound=Callable[..., Any])
 Argument = Literal["distance", "inner"] | None
 METHODS = {"profile": ("profile", "derivative"), "gradient": ("gradient", "diagonal_gradient")}  # others are one each
+ARTICLES = {"profile": "a profile", "inverse": "an inverse", "gradient": "a gradient"}  # abilities in messages
 
 
 class Profiled(Protocol):
@@ -68,7 +69,7 @@ class TwoRooted(Inverted, Protocol):
     """The profile takes every value twice."""
 
     def other_root(self, t: Array, hint: Array) -> Array:
-        """Of the two arguments with the value κ(t), the one on the hint's side."""
+        """The argument on the hint's side, out of the two with the value κ(t)."""
 
 
 class LogSloped(Profiled, Protocol):
@@ -133,9 +134,8 @@ def require(kernel: object, who: str, *abilities: str, serve: str = "") -> None:
     """Refuse a kernel that lacks an ability that ``who`` needs; ``serve`` names kernels or methods that have it."""
     missing = _missing(kernel, abilities)
     if missing:
-        raise ValueError(
-            f"{who} needs the {' and the '.join(missing)} of a kernel, but {kernel!r} has none. {serve}".strip()
-        )
+        lacking = " and ".join(ARTICLES.get(ability, ability) for ability in missing)
+        raise ValueError(f"{who} needs a kernel with {lacking}, which {kernel!r} does not have. {serve}".strip())
 
 
 def available_where(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
@@ -236,7 +236,7 @@ class Radial(Kernel):
     See Also
     --------
     DotProduct : Kernels of the inner product.
-    Gaussian : The radial kernel used most.
+    Gaussian : The most common radial kernel.
 
     Examples
     --------
@@ -273,11 +273,11 @@ class Radial(Kernel):
 
     @property
     def unit(self) -> float:
-        """The unit c in which ``from_closeness`` takes squared distances."""
+        """The unit of the squared distances that ``from_closeness`` takes."""
         return 1.0
 
     def from_closeness(self, u: Array) -> Array:
-        """κ(t) from u = −t / unit ≤ 0, which it may overwrite; tiles spend most of their time here."""
+        """κ(t) from u = −t / unit ≤ 0. It may overwrite u, because tiles spend most of their time here."""
         return self.profile(np.negative(u, out=u))
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
@@ -304,7 +304,7 @@ class DotProduct(Kernel):
     See Also
     --------
     Radial : Kernels of the distance.
-    Polynomial : The dot-product kernel used most.
+    Polynomial : The most common dot-product kernel.
 
     Examples
     --------

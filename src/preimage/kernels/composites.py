@@ -26,7 +26,7 @@ from preimage.kernels.geometry import inner_products, squared_distances
 
 
 class _Part(Kernel, Inverted, LogSloped, Differentiable, WithFrequencies):
-    """The type of a part inside a method, which exists only if the parts have the abilities it uses."""
+    """A part as type checkers see it inside a method; the method exists only if all parts have the ability it uses."""
 
 
 def _parts_know(ability: str) -> Callable[[Method], Method]:
@@ -61,7 +61,7 @@ class _Composite(Kernel):
 
     @property
     def unit(self) -> float:
-        """The unit in which ``from_closeness`` takes squared distances."""
+        """The unit of the squared distances that ``from_closeness`` takes."""
         return 1.0
 
     @available_where(lambda kernel: kernel.argument == "distance" and knows(kernel, "profile"))

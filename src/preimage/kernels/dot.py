@@ -95,7 +95,7 @@ class Polynomial(_Affine):
 
     @available_where(lambda kernel: kernel.degree % 2 == 0)
     def other_root(self, t: Array, hint: Array) -> Array:
-        """Of the two arguments with the value κ(t), the one on the same side of −c₀/γ as the hint."""
+        """The argument on the same side of −c₀/γ as the hint, out of the two with the value κ(t)."""
         centre = -float(self.coef0) / self._gamma
         return np.where(hint < centre, 2 * centre - t, t)
 
@@ -159,7 +159,7 @@ class Sigmoid(_Affine):
 
 
 def _power(base: Array, degree: float) -> Array:
-    """base**degree; small whole degrees by repeated squaring, in a tenth of the time of ``np.power``."""
+    """base**degree; repeated squaring takes a tenth of the time of ``np.power`` for small whole degrees."""
     if degree not in range(1, 33):
         return base**degree
     result, number = None, int(degree)

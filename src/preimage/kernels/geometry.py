@@ -20,14 +20,14 @@ from preimage._typing import Array, Rows
 FEW_CORES = 2
 NARROW = 2  # columns up to which differences are as fast as inner products
 MANY = 16  # if more than one pair in 16 cancels, all are computed from differences
-PAIRS = 2**15  # entries of x − y held in memory at once
+PAIRS = 2**15  # entries of x − y in memory at once
 
 
 def inner_products(X: Rows, Y: Rows) -> Array:
     """The matrix X Yᵀ, always dense.
 
-    scikit-learn multiplies sparse rows in less than half the time of scipy, but holds the interpreter's lock: it is
-    used with few cores.
+    scikit-learn multiplies sparse rows in less than half the time of scipy, but holds the interpreter's lock, so it is
+    used only if there are few cores.
     """
     if sp.issparse(X) and sp.issparse(Y) and X.dtype == Y.dtype and (os.cpu_count() or 1) <= FEW_CORES:
         return np.asarray(safe_sparse_dot(X, Y.T, dense_output=True))
@@ -76,9 +76,9 @@ def recompute_cancelled(
     """Recompute −factor·‖x − y‖² from x − y where ``values``, computed from inner products, cancelled.
 
     ``left`` and ``right`` are the half squared norms that were subtracted, in the same units. ``slope`` bounds the
-    derivative of what is computed from the values: if it turns twice their error into less than γ/ρ, values that may
-    be 0 become 0, and nothing is recomputed. Afterwards all values are at most 0. Where none cancelled, only their
-    maximum is computed.
+    derivative of the kernel with respect to the values. If twice their error changes the kernel by less than γ/ρ,
+    values that may be 0 are set to 0, and nothing is recomputed. Afterwards all values are at most 0. If none
+    cancelled, only their maximum is computed.
     """
     eps, greatest = float(np.finfo(values.dtype).eps), values.max(initial=-np.inf)
     largest = left.max(initial=0) + right.max(initial=0)

@@ -16,7 +16,7 @@ from preimage.kernels.base import Kernel
 
 @dataclass(frozen=True)
 class Pairwise(Kernel):
-    """A function of two rows, called once per pair, by one thread at a time: more would wait for Python's lock."""
+    """A function of two rows, called once per pair, in one thread at a time: others would wait for Python's lock."""
 
     function: Callable[..., float]
     _lock: Any = field(default_factory=Lock, repr=False, compare=False)

@@ -30,7 +30,8 @@ from preimage.kernels.radial import check_square
 __all__ = ["length_scale"]
 
 FEW = 30  # rows compared with all others to detect a short length scale
-UNRELATED, MOST_ALONE = 1e-3, 0.5  # kernel values below this share of k(x, x), and the share of such rows that warns
+UNRELATED = 1e-3  # rows with a kernel value below this share of k(x, x) are unrelated
+MOST_ALONE = 0.5  # share of rows unrelated to all others above which we warn
 SAMPLE = 2000  # rows used by pairwise rules: two million pairs determine a median to three digits
 
 
@@ -42,7 +43,7 @@ def spread_rows(X: Rows, n_rows: int) -> Rows:
 
 
 def median(X: Rows) -> float:
-    """ℓ with 2ℓ² = median of ‖xᵢ − xⱼ‖² over pairs; if most pairs are equal, over the others."""
+    """ℓ with 2ℓ² = median of ‖xᵢ − xⱼ‖² over pairs; if most pairs are equal, over the pairs that differ."""
     rows = spread_rows(X, SAMPLE)
     distances = squared_distances(rows, rows)[np.triu_indices(rows.shape[0], 1)]
     middle = np.median(distances) if distances.size else 0.0
@@ -137,7 +138,7 @@ def warn_if_too_short(kernel: Kernel, X: Rows) -> None:
     alone = _share_alone(kernel, distances.min(axis=1))
     if alone > MOST_ALONE and np.isfinite(middle):
         warn(
-            f"the length scale of {kernel!r} is too short for these rows: for {alone:.0%} of them the kernel is nearly "
+            f"the length scale of {kernel!r} is too short for these rows: {alone:.0%} of them have kernel values near "
             f"0 with all other rows, and new rows like them get equal codes. Standardise the columns, or use a longer "
             f"length scale; the median rule gives about {middle:.2g}.",
             LengthScaleWarning,
@@ -145,7 +146,7 @@ def warn_if_too_short(kernel: Kernel, X: Rows) -> None:
 
 
 def _share_alone(kernel: Any, nearest: Array) -> float:
-    """The share of rows whose kernel with the nearest other row, at these squared distances, is nearly 0."""
+    """The share of rows whose kernel value with the nearest other row, at these squared distances, is nearly 0."""
     return float(np.mean(kernel.profile(nearest) < UNRELATED * kernel.profile(np.zeros(1, nearest.dtype))))
 
 

@@ -74,8 +74,8 @@ def choose_preimage_method(kernel: Kernel, task: str) -> PreimageMethod:
     task                 method
     ===================  =====================================================================================
     any, precomputed     ``Nearest``: there is no input space
-    "decode" a code      ``Learned``: a regression works best on codes like the training ones
-    "denoise" a row      ``Wiener``: no worse than the row itself, with any number of components
+    "decode" a code      ``Learned``: a regression works best on codes like the training codes
+    "denoise" a row      ``Wiener``: on average no worse than the row itself, for any number of components
     "expansion"          ``FixedPoint`` where the kernel has a profile; ``Gradient`` where it has a gradient;
                          else ``Nearest``
     ===================  =====================================================================================
@@ -152,7 +152,7 @@ def find_preimage(
     """
     check_vectors(expansion)
     chosen = _choose_for(expansion) if is_automatic(method) else as_preimage_method(method)
-    check_needs(chosen, expansion.provides - {"codes"})  # useless without their model
+    check_needs(chosen, expansion.provides - {"codes"})  # codes are useless without their model
     chosen.check(expansion.kernel)
     inverse_map = chosen.prepare(expansion, np.random.default_rng(random_state))
     return find_in_batches(inverse_map, expansion, None if starts is None else dense_rows(starts))

@@ -30,13 +30,13 @@ class Preimages:
     Attributes
     ----------
     points : array of shape (m, d)
-        The pre-images; for a precomputed kernel the indices of training points, in one column.
+        The pre-images; for a precomputed kernel, indices of training points in one column.
     converged : array of bool, shape (m,)
         Whether the method succeeded; where False, the point is the best one found.
     steps : array of int, shape (m,)
         Iterations; 0 for methods in closed form.
     targets : FeatureVectors
-        The targets Ψ; for a fitted model its projections.
+        The targets Ψ; for a fitted model, the projections.
     residual : array of shape (m,)
         ‖φ(z) − Ψ‖², the squared distance in feature space; computed on first access.
 
@@ -72,7 +72,7 @@ Source: TypeAlias = Decomposition | FeatureVectors  # what a method is prepared 
 
 
 class InverseMap(Protocol):
-    """A method, prepared for one model: a function from targets and starts to pre-images.
+    """A method that is prepared for one model: a function from targets and starts to pre-images.
 
     See Also
     --------
@@ -98,9 +98,9 @@ class InverseMap(Protocol):
 class PreimageMethod(Protocol):
     """The interface of a pre-image method; ``prepare`` makes an inverse map for one model.
 
-    ``needs`` lists what the targets must provide (see :attr:`preimage.expansion.FeatureVectors.provides`),
-    ``abilities`` what the kernel must have, and ``instead`` names methods for other kernels; ``check`` refuses a kernel
-    that lacks an ability.
+    ``needs`` lists what the targets must provide (see :attr:`preimage.expansion.FeatureVectors.provides`), and
+    ``abilities`` what the kernel must have. ``check`` refuses a kernel that lacks an ability; ``instead`` names methods
+    for such kernels.
 
     See Also
     --------
@@ -116,7 +116,7 @@ class PreimageMethod(Protocol):
     >>> FixedPoint().check(Cosine())
     Traceback (most recent call last):
         ...
-    ValueError: FixedPoint needs the profile of a kernel, but Cosine() has none. ...
+    ValueError: FixedPoint needs a kernel with a profile, which Cosine() does not have. ...
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -129,7 +129,7 @@ class PreimageMethod(Protocol):
         require(kernel, type(self).__name__, *self.abilities, serve=self.instead)
 
     def prepare(self, model: Any, rng: Generator) -> InverseMap:
-        """The inverse map of a fitted model or an expansion, with all work done that its targets share."""
+        """The inverse map for a fitted model or an expansion; does the work that all targets share."""
 
 
 EVERYTHING = frozenset({"weights", "codes", "gradient"})  # what projections over points provide
@@ -191,7 +191,7 @@ def warn_of_failures(converged: Array) -> None:
     """Warn if some rows failed."""
     if not converged.all():
         warn(
-            f"{np.sum(~converged)} of {len(converged)} pre-images did not converge, and the best points found are "
+            f"{np.sum(~converged)} of {len(converged)} pre-images did not converge; the best points found are "
             "returned. Allow more steps, or use another method.",
             ConvergenceWarning,
         )
@@ -200,7 +200,7 @@ def warn_of_failures(converged: Array) -> None:
 def nearest(targets: FeatureVectors, count: int) -> Array:
     """Indices of the ``count`` points nearest to every target in feature space, nearest first, shape (m, count).
 
-    ‖φ(xᵢ) − Ψ‖² and k(xᵢ, xᵢ) − 2⟨Ψ, φ(xᵢ)⟩ order the points equally.
+    The points have the same order by ‖φ(xᵢ) − Ψ‖² as by k(xᵢ, xᵢ) − 2⟨Ψ, φ(xᵢ)⟩.
     """
     distances = targets.kernel.diagonal(targets.points) - 2 * targets.inner_points()
     count = min(count, distances.shape[1])

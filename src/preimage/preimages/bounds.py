@@ -1,4 +1,4 @@
-"""The range of the data: a box around them, twice as wide, and their principal axes."""
+"""The range of the data: a box of twice their range, and their principal axes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from preimage.preimages.base import dense_rows
 class Box:
     """Bounds of every column.
 
-    Projection onto a convex set that contains the truth never moves an answer away from it. The truth of a row outside
-    the box may be outside too, so the box is widened to contain the row.
+    Projection onto a convex set that contains the true point never moves an estimate away from it. If a row lies
+    outside the box, its true point may too, so the box is widened to contain the row.
     """
 
     low: Array | float = -np.inf

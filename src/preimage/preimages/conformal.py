@@ -22,8 +22,8 @@ class Conformal(PreimageMethod):
 
         x̂ = x̄ + (XᵀC − η S⁺XᵀC (CᵀC)⁻¹)(CᵀC)⁻¹ β,
 
-    their solution for kernel PCA, where CᵀC is the diagonal matrix of the eigenvalues. With η = 0 it is linear
-    regression of the inputs on their codes. This is the fastest method: q × d products per point.
+    which is their solution for kernel PCA, where CᵀC is the diagonal matrix of the eigenvalues. With η = 0 it is the
+    linear regression of the inputs on their codes. This is the fastest method: q × d products per point.
 
     Parameters
     ----------

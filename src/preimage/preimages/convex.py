@@ -32,7 +32,7 @@ class ConvexCombination(PreimageMethod):
     n_neighbors : int
         The number of points to combine.
     tol : float
-        A row stops when its squared distance is known to be within about 2 tol k(x, x) of the minimum.
+        A row stops when its squared distance is provably within about 2 tol k(x, x) of the minimum.
     max_iter : int
         The most iterations.
 
@@ -114,9 +114,9 @@ def minimise_on_simplex(grams: Array, products: Array, tol: float, max_iter: int
 
     The active-set method of Lawson & Hanson (1974, ch. 23), with the sum as a constraint: the point of least slope
     enters the support, the optimum over the support is computed, and points whose weight would fall below 0 leave. A
-    row stops when its duality gap wᵀg − min g, g = Gw − s, is at most tol times the largest of G and s, or round-off;
-    its value is then at most twice that above the minimum. If the next point would leave at once, only round-off is
-    left, and the row stops too.
+    row stops when its duality gap wᵀg − min g, with g = Gw − s, is at most tol times the largest of G and s, or
+    round-off. Its value is then at most twice that above the minimum. A row also stops if the next point would leave at
+    once, since only round-off is left.
     """
     eps, grams, products = np.finfo(grams.dtype).eps, grams.astype(float), products.astype(float)
     unit = np.abs(np.einsum("mii->mi", grams)).max(axis=1)

@@ -1,10 +1,10 @@
 """Descent for a batch of independent problems that share matrix products; each row has its own step and history.
 
-The steps are those of L-BFGS with the curvature of the objective as initial Hessian; without a memory they are the
+The steps are those of L-BFGS with the curvature of the objective as initial Hessian. Without a memory they are the
 negative gradient divided by that curvature, which for kernel expansions is the fixed-point iteration. A step is
 accepted if the objective falls (Armijo's rule), and halved otherwise. Close to a minimum the decrease is lost in the
-round-off of the values; there the slopes at both ends measure it, f(z + p) − f(z) ≈ pᵀ(∇f(z) + ∇f(z + p))/2 (Hager &
-Zhang 2005), whose round-off shrinks with the step.
+round-off of the values. There the slopes at both ends measure it, f(z + p) − f(z) ≈ pᵀ(∇f(z) + ∇f(z + p))/2 (Hager &
+Zhang 2005); their round-off shrinks with the step.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class Descent:
-    """Settings of the descent: length of the memory, tolerance of a step relative to the spread, most steps, bounds."""
+    """Settings: length of the memory, tolerance of a step relative to the spread, largest number of steps, bounds."""
 
     memory: int = 0
     tol: float = 1e-6
@@ -134,7 +134,7 @@ class _State:
         self.steps[rows] += 1
 
     def _remember(self, rows: Array, move: Array, change: Array, usable: Array) -> None:
-        """Push the newest pair in front; a pair of negative curvature empties the row's memory."""
+        """Put the newest pair in front; a pair of negative curvature empties the row's memory."""
         if not len(self.moves):
             return
         for store, entry in ((self.moves, move), (self.changes, change)):

@@ -21,7 +21,7 @@ from preimage.preimages.base import (
 from preimage.preimages.bounds import OPEN, Box
 
 FLAT = 1e-12  # eigenvalues of a neighbourhood below this fraction of the largest count as 0
-BISECTIONS = 30  # of the logarithm of a ridge, which give it to a part in a million
+BISECTIONS = 30  # steps to find the logarithm of a ridge, to a relative error of about 1e-6
 ILL = 1e-9  # neighbourhoods with other eigenvalues below this fraction are solved by SVD
 
 
@@ -29,18 +29,18 @@ ILL = 1e-9  # neighbourhoods with other eigenvalues below this fraction are solv
 class Distance(PreimageMethod):
     """Multidimensional scaling on the distances to a target's neighbours (Kwok & Tsang 2003, eq. 14–16).
 
-    The kernel's inverse turns the inner products sᵢ = ⟨Ψ, φ(xᵢ)⟩ with the nearest points in feature space into input
-    distances; least squares gives the point with these distances, without iterations.
+    The kernel's inverse converts the inner products sᵢ = ⟨Ψ, φ(xᵢ)⟩ with the nearest points in feature space into
+    distances in input space. Least squares gives the point with these distances, without iterations.
 
     Parameters
     ----------
     n_neighbors : int
         Neighbours to use. The paper uses 10; many more blur the result.
     reading : "inner" or "paper"
-        How to get the distance to z from Ψ, which is itself not the image of any point. "inner" uses κ⁻¹(sᵢ); "paper"
-        uses κ⁻¹ of sᵢ + ½(κ(0) − ‖Ψ‖²), which follows from equal feature distances. Projections are shorter than any
-        φ(z), so "paper" makes all distances too short by the same amount; "inner" was better in every setting measured
-        on USPS digits. For kernels of the inner product both are the same.
+        How to get the distance to z from Ψ, which is itself not the image of any point. "inner" uses κ⁻¹(sᵢ). "paper"
+        uses κ⁻¹ of sᵢ + ½(κ(0) − ‖Ψ‖²), which follows from equal distances in feature space. Projections are shorter
+        than any φ(z), so "paper" adds the same amount to all kernel values, and makes all distances too short; "inner"
+        is better on USPS digits, unless the noise is strong. For kernels of the inner product both are the same.
 
     See Also
     --------
@@ -97,7 +97,7 @@ class _DistanceMap:
         neighbours = self.points[chosen]
         radial = targets.kernel.argument == "distance"
         read = self._radial if radial else self._dot
-        sound = values.max(axis=1) > 0 if radial else np.ones(len(values), dtype=bool)  # if not, no point is near
+        sound = values.max(axis=1) > 0 if radial else np.ones(len(values), dtype=bool)  # where False, no point is near
         return locate(neighbours, read(targets, values, neighbours, starts)), sound
 
     def _radial(self, targets: FeatureVectors, values: Array, neighbours: Array, starts: Array | None) -> Array:
@@ -125,22 +125,22 @@ class _DistanceMap:
 def locate(neighbours: Array, distances2: Array) -> Array:
     """The points, one per row, with given squared distances to their neighbours, by least squares in their span.
 
-    With centred neighbours N and d₀² their squared norms: N(z − x̄) = −½(d² − d₀²), up to constants. A direction in
-    which the neighbours hardly differ would amplify every error of the distances. But the distances also give the
-    distance of the point from the mean of the neighbours,
+    With centred neighbours N and their squared norms d₀²: N(z − x̄) = −½(d² − d₀²), up to constants. A direction in
+    which the neighbours hardly differ would amplify every error of the distances. But the distances also determine how
+    far the point is from the mean of the neighbours,
 
         ‖z − x̄‖² = mean(d²) − mean(d₀²),
 
-    and the solution is the best one within that distance. This amounts to a ridge per row, 0 if the least-squares
-    solution is near enough; the result is exact if the distances are exact and z lies in the affine span. Solved
-    through the small Gram matrix NNᵀ, or by SVD if that is badly conditioned.
+    and the solution is the best one within that distance. This amounts to a ridge for each row, which is 0 if the
+    least-squares solution is near enough. The result is exact if the distances are exact and z lies in the affine span.
+    It is computed from the small Gram matrix NNᵀ, or by SVD if that is badly conditioned.
 
     Parameters
     ----------
     neighbours : array of shape (m, k, d)
     distances2 : array of shape (m, k)
     """
-    middle = neighbours.mean(axis=1, keepdims=True, dtype=float)  # in double precision to tell flat from small
+    middle = neighbours.mean(axis=1, keepdims=True, dtype=float)  # double precision distinguishes flat from small
     centred = neighbours - middle
     norms2 = np.square(centred).sum(axis=2)
     reach2 = np.maximum((distances2 - norms2).mean(axis=1), 0)

@@ -15,12 +15,14 @@ from preimage.preimages.iterated import Iterated
 class FixedPoint(PreimageMethod):
     """z⁺ = Σᵢ wᵢxᵢ / Σᵢ wᵢ with wᵢ = −γᵢκ′(‖z − xᵢ‖²), for every radial kernel (Mika et al. 1998, eq. 10).
 
-    For kernels of the inner product, z⁺ = Σᵢ γᵢκ′(zᵀxᵢ)xᵢ / κ′(zᵀz), damped. Both are gradient steps on ρ(z) divided by
-    a curvature: a step that raises ρ is shortened, and where Σw is not safely positive, a plain gradient step replaces
-    it. A short memory of past steps accelerates the iteration (L-BFGS with that curvature). Each row stops on its own.
+    For kernels of the inner product, z⁺ = Σᵢ γᵢκ′(zᵀxᵢ)xᵢ / κ′(zᵀz), damped. Both are gradient steps, divided by a
+    curvature, on ρ(z) = ‖φ(z) − Ψ‖². A step that raises ρ is shortened. If Σw is not safely positive, a plain gradient
+    step replaces the fixed-point step. A short memory of past steps accelerates the iteration (L-BFGS with that
+    curvature). Each row stops on its own.
 
-    The start is the given point (the noisy input, when denoising), or the result of ``Distance`` if the kernel has an
-    inverse. Rows that fail start again at the nearest points of the expansion, best first.
+    The iteration starts at the given point, which is the noisy input when denoising. Without one it starts at the
+    result of ``Distance`` if the kernel has an inverse, and else at the nearest point. Rows that fail start again at
+    the nearest points of the expansion, best first.
 
     Parameters
     ----------

@@ -15,12 +15,12 @@ from preimage.preimages.iterated import Iterated
 class Gradient(PreimageMethod):
     """L-BFGS on ρ(z) = ‖φ(z) − Ψ‖² for any kernel with a gradient, sums and products included.
 
-    All targets share the kernel values of a step; each has its own memory and stops on its own.
+    Each step evaluates the kernel for all targets at once; each target has its own memory and stops on its own.
 
     Parameters
     ----------
     box : tuple (low, high), optional
-        Bounds of every coordinate, such as the range of a pixel; None is twice the range of the data.
+        Bounds of every coordinate, such as the range of a pixel. None allows twice the range of the data.
     tol : float
         A row stops when its step is shorter than this fraction of the data's spread.
     max_iter : int

@@ -45,7 +45,7 @@ class Iterated:
         return Preimages(best.points, best.converged, best.steps, targets)
 
     def _reached(self, targets: FeatureVectors, best: _Best) -> Array:
-        """Whether each row has come near its target; False where a radial kernel is flat and φ(z) orthogonal to it."""
+        """Whether each φ(z) has come near its target; False far away, where a radial kernel makes them orthogonal."""
         if self.pull or targets.kernel.argument != "distance":
             return np.ones(len(targets), dtype=bool)
         apart = targets.kernel.diagonal(best.points) + targets.norm2()

@@ -1,9 +1,9 @@
 """Pre-images learned by regression, from codes to inputs (Bakır, Weston & Schölkopf 2004).
 
 Kernel ridge regression with its own kernel on the codes, centred targets x − x̄, and scale and ridge chosen by
-closed-form leave-one-out. Codes of noisy points are shrunk, because such points lie far from all training points; a map
-learned on clean codes has never seen such codes. The noise-aware form is trained on codes of corrupted copies,
-β(xᵢ + noise) → xᵢ, and leaves out all copies of a row together.
+closed-form leave-one-out. Noisy points lie far from all training points, so their codes are shrunk, and a map learned
+on clean codes has never seen such codes. The noise-aware form is therefore trained on codes of corrupted copies,
+β(xᵢ + noise) → xᵢ. Its leave-one-out leaves out all copies of a row together.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from preimage.preimages.bounds import OPEN, Box
 RIDGES = tuple(10.0**exponent for exponent in range(-7, 2))  # then refined by half a decade around the best
 SCALES = (0.5, 1.0, 2.0)
 SCOUTS = 500  # landmarks of the small regressions that choose the scale
-SKETCH = 512  # columns of the targets up to which errors are exact; with more, the number of random directions
+SKETCH = 512  # up to so many columns of the targets errors are exact; beyond, they use so many random directions
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,10 @@ class Learned(PreimageMethod):
     noise : noise law or callable (X, rng) → Y, optional
         Train on codes of rows corrupted by this law (see :mod:`preimage.noise`), so that the map undoes the noise.
     n_copies : int
-        Corrupted copies of each row.
+        The number of corrupted copies of each row.
     kernel : kernel object or name
-        The kernel on the codes. The length scale, if not given, is the best of 0.5, 1 and 2 times the median distance.
+        The kernel on the codes. If its length scale is not given, it is the best of 0.5, 1 and 2 times the median
+        distance.
     n_landmarks : int
         The number of codes over which the regression expands; with fewer codes it is exact.
 
@@ -138,9 +139,9 @@ def fit_regression(
 ) -> LearnedMap:
     """Ridge regression on the kernel features F = L_NZ T of the codes, T Tᵀ = L_ZZ⁺.
 
-    With the eigenpairs of FᵀF, every ridge costs one product. The residual of a group G left out is (I − H_GG)⁻¹ e_G,
-    with the hat matrix H = F(FᵀF + λI)⁻¹Fᵀ and the in-sample residual e. All in double precision: in single precision a
-    ridge below n·eps, often the best one, is lost in the round-off of L.
+    With the eigenpairs of FᵀF, every ridge costs one product. The residual of a left-out group G is (I − H_GG)⁻¹ e_G,
+    with the hat matrix H = F(FᵀF + λI)⁻¹Fᵀ and the in-sample residual e. Everything is in double precision, because in
+    single precision a ridge below n·eps, often the best one, is lost in the round-off of L.
     """
     codes, mean = codes.astype(float), np.asarray(targets.mean(axis=0, dtype=float)).ravel()
     landmarks = spread_rows(codes, n_landmarks)

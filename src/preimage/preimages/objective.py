@@ -74,10 +74,10 @@ class FeatureDistance:
         return value, gradient, np.full(len(Z), np.nan)
 
     def approach(self, Z: Array) -> Array:
-        """Starts moved to where the kernel does not underflow to 0.
+        """The starts, moved to where the kernel does not underflow to 0.
 
-        Far from all points, all weights w underflow; relative to the largest they are still known, and one fixed-point
-        step with them leads to the points nearest to the start.
+        Far from all points, all weights w underflow. Their ratios to the largest are still known, and one fixed-point
+        step with these ratios leads to the points nearest to the start.
         """
         if self.family != "distance" or not knows(self.kernel, "log_slope"):
             return Z

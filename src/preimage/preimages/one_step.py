@@ -25,7 +25,7 @@ from preimage.preimages.objective import WEAK
 class OneStep(PreimageMethod):
     """One fixed-point step without a starting point: x̂ = Σᵢ wᵢxᵢ / Σᵢ wᵢ.
 
-    The weights −γᵢκ′(‖z − xᵢ‖²) of the iteration depend only on distances to z, which follow from the target itself:
+    The weights −γᵢκ′(‖z − xᵢ‖²) of the iteration depend only on the distances to z, which the target itself gives:
     κ(‖z − xᵢ‖²) is replaced by σᵢ = sᵢ + ½(κ(0) − ‖Ψ‖²). For the Gaussian, wᵢ = γᵢσᵢ.
 
     See Also

@@ -21,7 +21,8 @@ from preimage.exceptions import ConvergenceWarning, silenced
 def damp_outliers(project: Callable[[Array], Array], X: Array, scale: float, n_rounds: int) -> Array:
     """The rows with gross outliers replaced over several rounds; entries that the subspace explains stay.
 
-    While a row is far from its pre-image, its median misfit is the scale, so some of its entries are always trusted.
+    The scale of a row is at least its median misfit, so some of its entries are trusted even while the row is far from
+    its pre-image.
     """
     trusted = X
     for _ in range(n_rounds):

@@ -12,7 +12,7 @@ from scipy.special import gammainc, gammaincc
 from preimage._typing import Array
 from preimage.preimages.bounds import principal_axes
 
-STEPS = 8  # of the iteration for a row's own noise
+STEPS = 8  # of the iteration for the noise visible in a row
 FAR = 2.5  # standard deviations of a column at which entries are clipped
 LARGEST = 2.0  # at which z² is clipped; TYPICAL is the mean of the clipped z² for a normal z
 TYPICAL = float(gammainc(1.5, LARGEST / 2) + LARGEST * gammaincc(0.5, LARGEST / 2))
@@ -20,7 +20,7 @@ TYPICAL = float(gammainc(1.5, LARGEST / 2) + LARGEST * gammaincc(0.5, LARGEST / 
 
 @dataclass(frozen=True, eq=False)
 class RowFilter:
-    """x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) over the principal axes, gⱼ = λⱼ/(λⱼ + σ²); rows may be arrays or symbols to export."""
+    """x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) over the principal axes, gⱼ = λⱼ/(λⱼ + σ²); rows are arrays or, for export, symbols."""
 
     mean: Array
     axes: Array

@@ -37,27 +37,28 @@ class Wiener(PreimageMethod):
 
     A few components of a Gaussian kernel cannot express the directions in which a table varies least, so a pre-image
     from the codes alone can be worse than the row. The linear part keeps these directions: vⱼ are the principal axes of
-    the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²). From training rows with noise of level σ, the
-    regression learns what the linear part misses; its ridge and scale are chosen by leave-one-out. It is dropped if it
-    does not lower the leave-one-out error. No entry changes by more than 3σ: larger deviations are rarely Gaussian
-    noise. For gross errors use ``denoise(..., outlier_scale="auto")``.
+    the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²). The regression learns what the linear part
+    misses, from training rows with added noise of level σ. Its ridge and scale are chosen by leave-one-out, and it is
+    dropped if it does not lower the leave-one-out error. No entry changes by more than 3σ, since larger deviations are
+    rarely Gaussian noise. For gross errors use ``denoise(..., outlier_scale="auto")``.
 
-    Few components leave much variance over, and σ may then exceed the actual noise. So if ``noise`` is None, the filter
-    assumes for a row y the noise σ(y)² = min(σ², aσ² + cν(y)²), where ν(y)² is the noise visible in the row
-    (:meth:`RowFilter.shown`), and scales the regression by σ(y)²/σ². The shares a and c are those of least error on
-    held-out training rows, among those that make rows worse at no noise level. The levels go from a tenth of the
-    columns' standard deviation to σ. Training rows count as clean: if they are noisy, give ``noise`` or use
-    :class:`preimage.Denoiser`.
+    If there are few components, they leave much variance unexplained, and σ may exceed the actual noise. So if
+    ``noise`` is None, the filter assumes for a row y the noise σ(y)² = min(σ², aσ² + cν(y)²), where ν(y)² is the noise
+    visible in the row (:meth:`RowFilter.shown`), and scales the regression by σ(y)²/σ². The shares a and c have the
+    least error on held-out training rows, among those that make rows worse at no noise level. The levels go from a
+    tenth of the columns' standard deviation to σ. Training rows are assumed to be clean: if they are noisy, pass
+    ``noise`` or use :class:`preimage.Denoiser`.
 
     Parameters
     ----------
     noise : float, "implied" or None
         σ, the standard deviation of the noise. "implied" is the noise that moves a row in feature space by as much as
-        the q components leave over, E‖φ(x + σε) − φ(x)‖² = (tr K̃ − Σₖ λₖ)/n: all variance outside the components is
-        noise, in the training rows too. For the linear kernel this is the estimate of probabilistic PCA (Tipping &
-        Bishop 1999), spread over all d directions. None uses as much of it as does not harm held-out rows.
+        the q components leave unexplained, E‖φ(x + σε) − φ(x)‖² = (tr K̃ − Σₖ λₖ)/n. It treats all variance outside the
+        components as noise, in the training rows too. For the linear kernel this is the estimate of probabilistic PCA
+        (Tipping & Bishop 1999), spread over all d directions. None uses as much of this noise as does no harm to
+        held-out rows.
     n_copies, n_landmarks : int
-        Noisy copies of each row from which the correction is learned, and the number of its landmarks.
+        The number of noisy copies of each row from which the correction is learned, and the number of its landmarks.
 
     See Also
     --------
@@ -65,7 +66,7 @@ class Wiener(PreimageMethod):
 
     Notes
     -----
-    Without rows (``inverse_transform``), :class:`Learned` decodes the codes.
+    ``inverse_transform`` has no rows to filter, so :class:`Learned` decodes the codes.
 
     Examples
     --------
@@ -164,7 +165,7 @@ class _WienerMap:
         return 0.0 if self.correction is None else self.correction.values(codes)
 
     def answers(self, rows: Any, correction: Any) -> Any:
-        """The filtered and corrected rows, as arrays or as symbols to export."""
+        """The filtered and corrected rows: arrays or, for export, symbols."""
         most = self.sigma**2
         shown = self.linear.shown(rows, most) if self.trusted.shown else 0.0
         return self.filtered(rows, correction, self.trusted.variance(shown, most))

@@ -28,8 +28,6 @@ def denoise_rows(model: Denoiser, X: Symbol, eps: float) -> Any:
         return X * 1.0
     if isinstance(stack, DenoisedTable):
         return _table(stack, X, eps)
-    if not isinstance(stack, Stack):
-        raise NotExpressible("only a Denoiser of plain rows can be exported.")
     units = model.units_
     return units.offset + units.scale * _stacked(stack, (X - units.offset) / units.scale, eps)
 

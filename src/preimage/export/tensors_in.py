@@ -12,7 +12,7 @@ from preimage.decomposition import Decomposition
 from preimage.estimators import KernelPCA, conventions, fitting
 from preimage.estimators.fitting import Settings
 from preimage.export.arrays import check_shape, evaluate
-from preimage.export.kernel_values import PointSet, diagonal
+from preimage.export.kernel_values import PointSet, diagonal, fourier_features
 from preimage.export.models import to_program
 from preimage.export.program import Program, Symbol
 from preimage.features import FourierMap, Moments, NystromMap
@@ -77,8 +77,7 @@ def _columns(features: Any, n_columns: int, kind: np.dtype) -> Program:
         values: Any = PointSet(features.landmarks).values(features.kernel, X)
         values = values if features.turned_late else values @ features.root
     else:
-        phases = X @ features.frequencies.T
-        values = features.amplitude * np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
+        values = fourier_features(features, X)
     own = diagonal(features.kernel, X) + (X * 0.0).sum(axis=1)
     return Program("columns", X, np.concatenate([values, own[:, None]], axis=1), n_columns)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from preimage.export.arrays import evaluate, has_double
-from preimage.export.models import to_program
+from preimage.export.models import precision_of, to_program
 from preimage.export.program import Program, Symbol
 from preimage.tensors import as_double
 
@@ -45,13 +45,7 @@ def to_torch(model: Any, method: str = "transform", dtype: Any = None) -> Any:
     True
     """
     kind = np.dtype(precision_of(model) if dtype is None else dtype)
-    return _module_class()(to_program(model, method, kind), kind)
-
-
-def precision_of(model: Any) -> np.dtype:
-    """float32 for a model of single precision, else float64."""
-    found = getattr(getattr(model, "decomposition_", None), "dtype", None)
-    return np.dtype(np.float32) if found == np.float32 else np.dtype(np.float64)
+    return _module(to_program(model, method, kind), kind)
 
 
 @cache
@@ -69,10 +63,8 @@ def _module_class() -> type:
             super().__init__()
             self.program, self.kind = program, kind
             for symbol, (name, array) in program.constants.items():
-                held = np.dtype(float) if symbol.wide else kind
-                self.register_buffer(
-                    name, torch.as_tensor(np.array(array, dtype=held if array.dtype.kind == "f" else None))
-                )
+                held = (np.dtype(float) if symbol.wide else kind) if array.dtype.kind == "f" else None
+                self.register_buffer(name, torch.as_tensor(np.array(array, dtype=held)))
 
         def forward(self, X: Any) -> Any:
             return evaluate(self.program, X, self._constant)

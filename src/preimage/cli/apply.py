@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from preimage.cli import common
-from preimage.cli.common import CommandResult, counted
+from preimage.cli.common import CommandResult, counted, file_facts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,8 +113,7 @@ def write_answers(
 
     with io.writing(output, form, overwrite=force) as write:
         write(measured())
-    facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": width}
-    facts["carried"] = list(form.carried)
+    facts = file_facts(data, output) | {"columns": width, "carried": list(form.carried)}
     return CommandResult(facts, f"wrote {output}: {counted(data.shape[0], 'row')} of {counted(width, 'column')}")
 
 

@@ -132,6 +132,12 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
+def file_facts(data: Any, output: str) -> dict[str, Any]:
+    """The files of a command and the size of its input, for a program."""
+    rows, columns = data.shape
+    return {"input": data.name, "output": output, "rows": rows, "columns": columns, "carried": list(data.form.carried)}
+
+
 def output_option(*, required: bool = False) -> Decorator:
     """``-o``; by default CSV on standard output, unless it is required."""
     words = (
@@ -141,20 +147,19 @@ def output_option(*, required: bool = False) -> Decorator:
     return click.option("-o", "--output", metavar="OUTPUT", help=words, **default)
 
 
-def force_option(command: Callable) -> Callable:
-    """``--force``."""
-    return click.option("--force", is_flag=True, help="Replace the output if it exists.")(command)
+force_option = click.option("--force", is_flag=True, help="Replace the output if it exists.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Run on the Dask cluster of this scheduler, such as tcp://127.0.0.1:8786.",
+)
 
 
 def shared_options(command: Callable) -> Callable:
     """``--force`` and ``--json``."""
-    return force_option(click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command))
-
-
-def scheduler_option(command: Callable) -> Callable:
-    """``--scheduler``."""
-    words = "Run on the Dask cluster of this scheduler, such as tcp://127.0.0.1:8786."
-    return click.option("--scheduler", metavar="ADDRESS", help=words)(command)
+    return force_option(json_option(command))
 
 
 def table_options(command: Callable) -> Callable:
@@ -201,11 +206,6 @@ def scale_option(automatic: str) -> Callable:
         show_default=True,
         help=f"Standardise the columns; auto does so {automatic}.",
     )
-
-
-def seed_option(command: Callable) -> Callable:
-    """``--seed``."""
-    return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")(command)
 
 
 _TABLE_OPTIONS = (
@@ -292,10 +292,9 @@ class _Bar:
         self._lines: dict[str, Any] = {}
 
     def __call__(self, stage: str, done: float, total: float | None = None) -> None:
-        if self._display is None:
-            if time.monotonic() - self._start < 1:
-                return
-            self._display = _display()
+        if self._display is None and time.monotonic() - self._start < 1:
+            return
+        self._display = self._display or _display()
         if stage not in self._lines:
             self._lines[stage] = self._display.add_task(stage, total=total)
         self._display.update(self._lines[stage], completed=done, total=total)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from preimage.cli.common import Command, CommandResult
+from preimage.cli.common import Command, CommandResult, json_option
 from preimage.io.atomic import printable
 
 LONGEST = 1000  # characters of the first line
@@ -17,7 +17,7 @@ LONGEST = 1000  # characters of the first line
 
 @click.command("inspect", cls=Command)
 @click.argument("model")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option
 def command(model: str, as_json: bool) -> CommandResult:
     """Show what the file MODEL holds, from its header alone."""
     from preimage.io.models import describe

@@ -65,10 +65,9 @@ def _verbs(run: DenoiseRun) -> list[str]:
     if run.form.alone == "signal":
         return _along_time(run)
     examples, verb = "data" if run.train is None else "examples", "denoise" if run.is_plain else "transform"
-    if run.data.is_large or (run.train is not None and run.train.is_large):
+    if run.data.is_large or run.examples.is_large:
         some = "" if run.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
-        source = run.data if run.train is None else run.train
-        fitted = f"model.fit({examples}.to_fit(){some if source.is_large else ''})"
+        fitted = f"model.fit({examples}.to_fit(){some if run.examples.is_large else ''})"
         return [fitted, f"denoised = np.concatenate([model.{verb}(block) for block in data.blocks()])"]
     if run.train is None and not run.is_plain:
         return ["denoised = model.fit_transform(data.whole())"]

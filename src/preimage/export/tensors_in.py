@@ -17,6 +17,7 @@ from preimage.export.models import to_program
 from preimage.export.program import Program, Symbol
 from preimage.features import FourierMap, Moments, NystromMap
 from preimage.gram import tiles
+from preimage.io.chunks import drawn_numbers
 from preimage.tensors import as_double, as_numpy, namespace
 
 
@@ -58,8 +59,7 @@ def fit_tensor(model: Any, settings: Settings, X: Any, rng: np.random.Generator)
         raise ValueError(f"kernel PCA needs at least 2 rows, but X has the shape {tuple(X.shape)}.")
     conventions.remember_width(model, X.shape[1])
     n = X.shape[0]
-    chosen = np.arange(n) if n <= fitting.ENOUGH else np.sort(rng.choice(n, fitting.ENOUGH, replace=False))
-    sample = as_numpy(X)[chosen]
+    sample = as_numpy(X)[drawn_numbers(n, fitting.ENOUGH, rng)]
     conventions.read_rows(model, sample)  # refuses rows that are not finite
     features = fitting.prepare_features(settings, sample, rng)
     if isinstance(features, FourierMap) and features.width > n:

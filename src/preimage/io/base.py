@@ -14,7 +14,7 @@ import numpy as np
 from preimage.exceptions import DataFileError, DataFileWarning
 from preimage.gram import tiles
 from preimage.io.chunks import Chunks, joined, release, rows_at_once
-from preimage.io.columns import Columns
+from preimage.io.columns import Columns, column_label
 
 LARGE = 256 * 2**20  # bytes of numbers from which a file is read in blocks
 
@@ -272,18 +272,10 @@ class Data:
                 release(self.source)
 
     def _refuse_gaps(self, block: np.ndarray, first: int, gaps: bool) -> None:
-        allowed = np.isfinite(block)
-        if gaps:
-            allowed |= np.isnan(block)
-        if not allowed.all():
-            row, column = np.argwhere(~allowed)[0]
-            what = "is missing (`preimage impute` fills gaps)" if np.isnan(block[row, column]) else "is infinite"
-            raise DataFileError(
-                f"{self.name}: the number in row {first + row + 1}, column {self._column(int(column))} {what}."
-            )
-
-    def _column(self, number: int) -> str:
-        return repr(self.form.columns[number]) if self.form.columns else str(number + 1)
+        if wrong := first_not_finite(block, gaps=gaps):
+            what = "is missing (`preimage impute` fills gaps)" if np.isnan(block[wrong]) else "is infinite"
+            column = column_label(self.form.columns, wrong[1])
+            raise DataFileError(f"{self.name}: the number in row {first + wrong[0] + 1}, column {column} {what}.")
 
 
 class _FileChunks(Chunks):
@@ -296,6 +288,17 @@ class _FileChunks(Chunks):
     @property
     def shape(self) -> tuple[int, int]:
         return self._shape
+
+
+def first_not_finite(block: np.ndarray, *, gaps: bool) -> tuple[int, int] | None:
+    """The row and column of the first infinite number, or NaN unless ``gaps``; None if there is none."""
+    allowed = np.isfinite(block)
+    if gaps:
+        allowed |= np.isnan(block)
+    if allowed.all():
+        return None
+    row, column = np.argwhere(~allowed)[0].tolist()
+    return row, column
 
 
 def floating_block(block: np.ndarray, name: str, scale: float = 1.0) -> np.ndarray:

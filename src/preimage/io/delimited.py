@@ -7,7 +7,6 @@ import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -17,7 +16,7 @@ import numpy as np
 from preimage.exceptions import DataFileError
 from preimage.io import arrow_text, bounds, dialect, records, tables
 from preimage.io.base import LARGE, Data, Form, Reading
-from preimage.io.columns import Columns, Pieces, all_columns, plain_values
+from preimage.io.columns import Columns, Pieces, all_columns, cell_text, plain_values
 from preimage.io.spreadsheets import harmless
 
 ARROW = 2**20  # bytes from which pyarrow reads a text, if it is installed
@@ -64,18 +63,12 @@ def _texts(columns: Sequence[np.ndarray | Pieces], table: Columns | None, decima
     whole = frozenset[int]() if table is None else table.whole
     for place, column in enumerate(columns):
         if not isinstance(column, np.ndarray):
-            yield harmless(_text(value) for value in plain_values(column))
+            yield harmless(map(cell_text, plain_values(column)))
             continue
         texts = ["" if text == "nan" else text for text in column.astype(str).tolist()]
         if place in whole:
             texts = [text.removesuffix(".0") for text in texts]
         yield [text.replace(".", decimal) for text in texts] if decimal != "." else texts
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
 def _read(name: str, open_bytes: Callable[[], BinaryIO], size: int, reading: Reading) -> Data:

@@ -261,7 +261,11 @@ class Data:
 
     def to_fit(self) -> np.ndarray | Chunks:
         """All rows in memory, or chunks if they are many."""
-        return _FileChunks(self) if self.is_large else self.whole()
+        if not self.is_large:
+            return self.whole()
+        chunks = Chunks(self.blocks)
+        vars(chunks)["shape"] = self.shape  # known, so that no pass has to count the rows
+        return chunks
 
     def _walk(self) -> Iterator[np.ndarray]:
         if callable(self.source):
@@ -276,18 +280,6 @@ class Data:
             what = "is missing (`preimage impute` fills gaps)" if np.isnan(block[wrong]) else "is infinite"
             column = column_label(self.form.columns, wrong[1])
             raise DataFileError(f"{self.name}: the number in row {first + wrong[0] + 1}, column {column} {what}.")
-
-
-class _FileChunks(Chunks):
-    """The rows of a file in blocks, with a known number of rows."""
-
-    def __init__(self, data: Data):
-        self._shape = data.shape
-        super().__init__(data.blocks)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self._shape
 
 
 def first_not_finite(block: np.ndarray, *, gaps: bool) -> tuple[int, int] | None:

@@ -48,6 +48,7 @@ TYPES: dict[str, Any] = {
     "float": (int, float, np.number),
     "int": (int, np.integer),
 }
+FLOATS = {text: float(text) for text in ("nan", "inf", "-inf")}  # those that JSON lacks
 SPARSE = {found.__name__: found for found in (sp.csr_array, sp.csr_matrix)}
 
 
@@ -138,7 +139,7 @@ class TreeReader:
         self._known: list[tuple[Any, int]] = []  # with the number of nodes of each
         self._count = 0
         self._readers: dict[str, Callable[[Any], Any]] = {
-            "float": self._float,
+            "float": FLOATS.__getitem__,
             "tuple": lambda items: tuple(self.decode(item) for item in _listed(items)),
             "dict": lambda pairs: {self.decode(key): self.decode(value) for key, value in _listed(pairs)},
             "array": self._array,
@@ -172,9 +173,6 @@ class TreeReader:
         value, nodes = self._known[_index(number)]
         self._visit(nodes)
         return value
-
-    def _float(self, text: str) -> float:
-        return {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}[text]
 
     def _array(self, number: int) -> Any:
         array = self._arrays[_index(number)]

@@ -118,7 +118,7 @@ def write_answers(
 
 
 def _applies(verb: str, *own_options: common.Decorator) -> Callable[[Callable], click.Command]:
-    """Make a command MODEL INPUT -o OUTPUT of a function that returns how to compute results, and their form."""
+    """Turn a function that returns how to compute results, and their form, into a command MODEL INPUT -o OUTPUT."""
     parts: list[common.Decorator] = [click.argument("model"), click.argument("input"), common.output_option()]
     parts += [common.table_options, common.safe_csv_option, common.scheduler_option, common.shared_options]
 

@@ -138,13 +138,11 @@ def file_facts(data: Any, output: str) -> dict[str, Any]:
     return {"input": data.name, "output": output, "rows": rows, "columns": columns, "carried": list(data.form.carried)}
 
 
-def output_option(*, required: bool = False) -> Decorator:
-    """``-o``; by default CSV on standard output, unless it is required."""
-    words = (
-        "Where to write; the ending sets the format." if required else "Where to write; - is CSV on standard output."
-    )
-    default = {"required": True} if required else {"default": "-", "show_default": True}
-    return click.option("-o", "--output", metavar="OUTPUT", help=words, **default)
+def output_option(required: str = "") -> Decorator:
+    """``-o``; required if its help is given, else CSV on standard output by default."""
+    settings = {"required": True} if required else {"default": "-", "show_default": True}
+    words = required or "Where to write; - is CSV on standard output."
+    return click.option("-o", "--output", metavar="OUTPUT", help=words, **settings)
 
 
 force_option = click.option("--force", is_flag=True, help="Replace the output if it exists.")
@@ -213,7 +211,7 @@ _TABLE_OPTIONS = (
     click.option("--keep", type=NAMES, default=(), help="Carry these columns of a table along unchanged."),
     click.option("--delimiter", type=DELIMITER, help="Delimiter of a text file; detected by default."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a text file; detected by default."),
-    click.option("--thousands", type=click.Choice([",", ".", "'", " "]), help="Separator of thousands in a text file."),
+    click.option("--thousands", type=click.Choice([",", ".", "'", " "]), help="Thousands separator of a text file."),
     click.option(
         "--encoding", type=ENCODING, help="Encoding of a text file, such as cp1252; UTF-8 and UTF-16 are detected."
     ),
@@ -221,7 +219,7 @@ _TABLE_OPTIONS = (
         "--header/--no-header", default=None, help="Whether the first line names the columns; detected by default."
     ),
     click.option(
-        "--missing", type=NAMES, default=(), help="More marks of missing values, such as -999, besides NA, ?, …"
+        "--missing", type=NAMES, default=(), help="Further marks of missing values, such as -999, besides NA, ?, …"
     ),
 )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("denoise", cls=common.Command)
 @click.argument("input")
-@common.output_option(required=True)
+@common.output_option("Where to write; the ending sets the format.")
 @click.option("--train", metavar="CLEAN", help="Clean examples to learn from; by default only the rows of INPUT.")
 @click.option(
     "--noise",

@@ -31,7 +31,7 @@ FEWEST_LANDMARKS = 50  # for rows so wide that few fit into memory
 
 @click.command("fit", cls=Command)
 @click.argument("input")
-@output_option(required=True)
+@output_option("The model file to write, .npz.")
 @click.option(
     "--components",
     type=COMPONENTS,

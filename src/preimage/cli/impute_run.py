@@ -71,7 +71,7 @@ def _from_other_columns(data: Data, seed: int) -> Filling:
 
 
 def _with_series(data: Data, errors: np.ndarray) -> tuple[Data, dict[str, float]]:
-    """The data with columns filled along the rows where lines err less than this, and the errors of those by name."""
+    """The data, with columns filled along the rows where that has a smaller error than these; its errors by name."""
     if data.is_large:
         return data, {}
     rows, series = data.whole(gaps=True).copy(), {}
@@ -100,7 +100,7 @@ def _known(data: Data, rows: np.ndarray) -> np.ndarray:
         raise DataFileError(f"{data.name} has no entry in any column, so there is nothing to fill the gaps from.")
     if not known.all():
         empty = [name for name, there in zip(_names(data), known, strict=True) if not there]
-        note(f"{data.name}: no entry to learn from in {in_words(empty)}, left as it is.")
+        note(f"{data.name}: no entry to learn from in {in_words(empty)}; left empty.")
     return known
 
 

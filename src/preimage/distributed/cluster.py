@@ -132,7 +132,7 @@ def n_parallel_tasks() -> int:
 
 
 def budget() -> float:
-    """The caller's memory budget in MiB, which goes along with the work."""
+    """The caller's memory budget in MiB, which is sent along with the work."""
     return get_config()["working_memory"]
 
 

@@ -67,7 +67,7 @@ def fit_kernel_pca(settings: Settings, X: Any, rng: Generator) -> Decomposition:
     """The model of the rows of a Dask array; with ``approximation=None`` that of the whole kernel matrix."""
     rows = ChunkedRows.of(X)
     if rows.shape[0] < 2:
-        raise ValueError(f"kernel PCA needs at least 2 rows, and the Dask array has {rows.shape[0]}.")
+        raise ValueError(f"kernel PCA needs at least 2 rows, but the Dask array has {rows.shape[0]}.")
     cluster.check_workers(settings.kernel)
     if settings.approximation is None:
         return _fit_exact(settings, rows, rng)

@@ -168,7 +168,7 @@ class _Graph:
         return self.held[name]
 
     def number(self, value: Any, kind: np.dtype | None = None) -> str:
-        """Add a small constant of the translation itself; return its name."""
+        """Add a small constant that only the graph needs; return its name."""
         array = np.asarray(value)
         kind = (kind or self.dtype) if array.dtype.kind == "f" else array.dtype
         return self.constant(f"{kind}_{'_'.join(map(str, array.ravel()))}_{array.ndim}", array, kind)

@@ -45,7 +45,7 @@ def _is_finite(X: Any) -> bool:
 
 
 def precision(X: Any) -> np.dtype:
-    """The precision of a tensor as a numpy dtype; refuses others than float32 and float64."""
+    """The precision of a tensor as a numpy dtype; refuses all but float32 and float64."""
     name = str(X.dtype).rpartition(".")[2]
     if name not in ("float32", "float64"):
         raise TypeError(f"tensors must have the type float32 or float64, not {X.dtype}.")

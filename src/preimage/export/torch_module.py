@@ -70,7 +70,7 @@ def _module_class() -> type:
             return evaluate(self.program, X, self._constant)
 
         def _constant(self, symbol: Symbol) -> Any:
-            """A buffer; in double precision where the program needs it, whatever the module was moved to since."""
+            """A buffer; in double precision where the program needs it, also after ``module.float()``."""
             buffer = getattr(self, self.program.constants[symbol][0])
             return as_double(buffer) if symbol.wide and buffer.is_floating_point() and has_double(buffer) else buffer
 
@@ -81,5 +81,5 @@ def _module_class() -> type:
 
 
 def _module(program: Program, kind: np.dtype) -> Any:
-    """A module as it was made; what has become of its buffers since follows when it is unpickled."""
+    """A new module of a program; unpickling then restores the buffers."""
     return _module_class()(program, kind)

@@ -34,7 +34,7 @@ class Reading:
     delimiter, decimal, encoding : str or None
         Of a text file.
     thousands : str or None
-        Separator of thousands in the numbers of a text file.
+        Thousands separator of a text file.
     header : bool or None
         Whether the first line of a text file names the columns.
     missing : tuple of str

@@ -155,7 +155,7 @@ def _save(path: Path, rows: np.ndarray, form: Form) -> None:
 def _single(file: Path) -> DecodedImage:
     found = pixels.load_image(file)
     if found.several:
-        raise DataFileError(f"{file} holds several pages: give it alone, or save the pages as files.")
+        raise DataFileError(f"{file} holds several pages: read it alone, or save the pages as separate files.")
     if found.form.alpha is not None:
         raise DataFileError(f"{file} has transparent parts, which a folder cannot keep: save it without them.")
     grey = found.form.repeated  # other images of the folder may be in colour

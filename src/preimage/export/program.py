@@ -123,10 +123,6 @@ class Symbol(NDArrayOperatorsMixin):
         """Sums of rows, one number each."""
         return Symbol.of("sum", self, setting=axis)
 
-    def mean(self, axis: int, count: int) -> Symbol:
-        """Means of rows of ``count`` numbers."""
-        return self.sum(axis) / float(count)
-
     def argmin(self) -> Symbol:
         """The index of the least entry of every row."""
         return Symbol.of("argmin", self)

@@ -79,7 +79,7 @@ def follow_phases(decoder: AnchoredDecoder, codes: Symbol, anchors: Symbol) -> A
     sine = mapping.components.expand(codes) / mapping.scale
     cosine = codes @ regression[:-1] + regression[-1]
     amplitude = np.sqrt(sine * sine + cosine * cosine)
-    mean = amplitude.mean(1, regression.shape[1])[:, None]
+    mean = (amplitude.sum(axis=1) / float(regression.shape[1]))[:, None]
     worth = amplitude / np.where(mean > 0.0, mean, 1.0)
     phase = np.arctan2(sine, cosine)
     spread = float(np.sqrt(np.var(decoder.points, axis=0).sum())) or 1.0

@@ -17,7 +17,7 @@ import numpy as np
 from preimage.distributed import cluster
 from preimage.exceptions import DataFileError
 from preimage.gram.memory import free_memory
-from preimage.io.arrays import open_array
+from preimage.io.arrays import chosen_array, open_array
 from preimage.io.base import note
 from preimage.io.bounds import RATIO, parsed, refuse_claim
 from preimage.io.parquet import ParquetTable
@@ -50,13 +50,6 @@ def read_group(places: tuple[tuple[str, int], ...], columns: tuple[int, ...], nu
     """The rows of one of the row groups of parquet files, which are the chunks; nulls are missing numbers."""
     path, group = places[number]
     return ParquetTable(Path(path)).group(group, columns)
-
-
-def is_store(path: Path) -> bool:
-    """Whether a path is a store that can only be read in chunks."""
-    if path.is_dir():
-        return _is_zarr(path) or bool(_parts(path, ".npy") or _parts(path, ".parquet"))
-    return path.suffix.lower() in (".h5", ".hdf5")
 
 
 def open_store(path: Path) -> tuple[Any, tuple[str, ...] | None]:
@@ -138,9 +131,7 @@ def _hdf5(path: Path):
 
     with h5py.File(path, "r") as file:
         matrices = [name for name, item in file.items() if getattr(item, "ndim", 0) == 2]
-        if len(matrices) != 1 and "X" not in matrices:
-            raise DataFileError(f"{path} holds {len(matrices)} matrices: call the rows X, or keep only one.")
-        key = "X" if "X" in matrices else matrices[0]
+        key = chosen_array(path, matrices)
         _refuse_foreign_rows(path, file, key)
         refuse_claim(str(path), file[key].nbytes, path.stat().st_size)
         return _sliced(path, key, file[key]), None

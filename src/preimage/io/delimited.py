@@ -83,11 +83,8 @@ class _Text(records.Records):
     def __init__(self, name: str, open_bytes: Callable[[], BinaryIO], reading: Reading, by_arrow: bool):
         self.name, self._open_bytes, self._by_arrow = name, open_bytes, by_arrow
         self._encoding = reading.encoding or dialect.encoding(open_bytes)
-        try:
-            with self._opened() as file:
-                self.found = dialect.recognised(name, file, reading, self._encoding)
-        except csv.Error as error:
-            raise DataFileError(f"{name} is not a table in text: {error}.") from error
+        with self._opened() as file:
+            self.found = dialect.recognised(name, file, reading, self._encoding)
         super().__init__(name, self._lines, reading, self.found.dialect.decimal)
 
     def blocks(self, numbers: Sequence[int], others: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
@@ -111,14 +108,11 @@ class _Text(records.Records):
 
     def _lines(self) -> Iterator[records.Line]:
         """The number and the cells of every line, starting with a header found in a comment."""
-        try:
-            with self._opened() as file:
-                for _ in range(self.found.skip):
-                    next(file)
-                named = [(self.found.skip, self.found.names)] if self.found.names else []
-                yield from _with_gaps(chain(named, self._parsed(file)))
-        except csv.Error as error:
-            raise DataFileError(f"{self.name} is not a table in text: {error}.") from error
+        with self._opened() as file:
+            for _ in range(self.found.skip):
+                next(file)
+            named = [(self.found.skip, self.found.names)] if self.found.names else []
+            yield from _with_gaps(chain(named, self._parsed(file)))
 
     def _parsed(self, file: TextIO) -> Iterator[records.Line]:
         if self.found.dialect.delimiter == " ":
@@ -136,6 +130,8 @@ class _Text(records.Records):
                 raise DataFileError(
                     f"{self.name} is not text in {encoding}: give its encoding by encoding=, such as cp1252."
                 ) from error
+            except csv.Error as error:
+                raise DataFileError(f"{self.name} is not a table in text: {error}.") from error
 
 
 def _with_gaps(lines: Iterable[records.Line]) -> Iterator[records.Line]:

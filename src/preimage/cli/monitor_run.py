@@ -17,6 +17,7 @@ from preimage.cli.apply import check_width, load_model
 from preimage.cli.common import CommandResult, counted
 from preimage.cli.fit import keep_names
 from preimage.exceptions import ConstantColumnWarning, DataFileError, ModelFileError, silenced
+from preimage.gram import tiles
 from preimage.io import Data, Reading, models
 from preimage.io.atomic import written
 from preimage.io.base import note
@@ -99,18 +100,17 @@ def watch_file(
         written(report, overwrite=force) if report else nullcontext() as unfinished,
     ):
         run, alarms = model.monitor.stream(), list[Alarm]()
-        for first in range(0, len(rows), BLOCK):
-            some = slice(first, first + BLOCK)
-            for alarm in alarms_of(model.monitor, run, rows[some], first + 1, carried[some]):
+        for some in tiles.slices(len(rows), BLOCK):
+            for alarm in alarms_of(model.monitor, run, rows[some], some.start + 1, carried[some]):
                 write(alarm)
                 alarms.append(alarm)
-            progress.report("rows", min(first + BLOCK, len(rows)), len(rows))
+            progress.report("rows", some.stop, len(rows))
         facts = model.facts() | {"new": data.name, "output": output} | summary(alarms, len(rows), data.form.carried)
         if unfinished:
             from preimage.cli.monitor_page import page
             from preimage.cli.python_code import monitoring
 
-            code = monitoring(model.monitor, reading, None if model.from_file else model.name, model.name, data.name)
+            code = monitoring(model, reading, data.name)
             page(model.monitor, rows, alarms, _labels(carried), facts, code).write(unfinished)
     return CommandResult(facts | ({"report": report} if report else {}), _words(facts, output))
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from preimage.distributed import cluster
 from preimage.exceptions import DataFileError
+from preimage.gram import tiles
 from preimage.gram.memory import free_memory
 from preimage.io.arrays import chosen_array, open_array
 from preimage.io.base import note
@@ -85,9 +86,9 @@ def _refuse_large_chunks(array, path: Path) -> None:
 
 def in_order(lazy) -> Iterator[np.ndarray]:
     """The blocks of a Dask array one after the other, computed a few at a time."""
-    ahead, blocks = 2 * cluster.n_parallel_tasks(), lazy.to_delayed().ravel()
-    for first in range(0, len(blocks), ahead):
-        yield from cluster.compute(*blocks[first : first + ahead])
+    blocks = lazy.to_delayed().ravel()
+    for some in tiles.slices(len(blocks), 2 * cluster.n_parallel_tasks()):
+        yield from cluster.compute(*blocks[some])
 
 
 def _folder(path: Path):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from preimage.exceptions import installed
 from preimage.export.arrays import evaluate
 from preimage.export.models import precision_of, to_program
 from preimage.export.program import Block, Program, Symbol
@@ -81,10 +81,7 @@ def to_onnx(
 
 def onnx_model(program: Program, dtype: Any = np.float64) -> Any:
     """The ONNX model of a program, checked."""
-    try:
-        onnx = import_module("onnx")
-    except ImportError:
-        raise ImportError('onnx is not installed: pip install "preimage[onnx]".') from None
+    onnx = installed("onnx", "onnx")
     graph = _Graph(onnx, np.dtype(dtype))
     graph.program(program)
     found = onnx.helper.make_model(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from preimage.exceptions import installed
 from preimage.export.arrays import evaluate, has_double
 from preimage.export.models import precision_of, to_program
 from preimage.export.program import Program, Symbol
@@ -51,10 +51,7 @@ def to_torch(model: Any, method: str = "transform", dtype: Any = None) -> Any:
 @cache
 def _module_class() -> type:
     """The class of modules, which cannot be defined before torch is imported."""
-    try:
-        torch: Any = import_module("torch")
-    except ImportError:
-        raise ImportError('torch is not installed: pip install "preimage[torch]".') from None
+    torch: Any = installed("torch", "torch")
 
     class ProgramModule(torch.nn.Module):
         """A program whose constants are buffers."""

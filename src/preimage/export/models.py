@@ -120,10 +120,6 @@ def _cluster_distances2(model: KernelKMeans, X: Symbol) -> Any:
     return model._norms2 - 2.0 * (PointSet(centroids.points).values(centroids.kernel, X) @ centroids.weights.T)
 
 
-def _cluster(model: KernelKMeans, X: Symbol, eps: float) -> Any:
-    return _cluster_distances2(model, X).argmin()
-
-
 def _cluster_distances(model: KernelKMeans, X: Symbol, eps: float) -> Any:
     own = diagonal(model.kernel_, X)
     own = own[:, None] if isinstance(own, Symbol) else own
@@ -183,7 +179,10 @@ FORMULAS: dict[type, dict[str, Formula]] = {
         "inverse_transform": lambda model, codes, eps: model.scaling_.undo(_decoded(model.model_, codes, eps)),
         "denoise": lambda model, X, eps: model.scaling_.undo(_denoised(model.model_, _standardised(model, X), eps)),
     },
-    KernelKMeans: {"predict": _cluster, "transform": _cluster_distances},
+    KernelKMeans: {
+        "predict": lambda model, X, eps: _cluster_distances2(model, X).argmin(),
+        "transform": _cluster_distances,
+    },
     InvertibleKernelPCA: {
         "transform": lambda model, X, eps: model.map_.codes(X),
         "denoise": lambda model, X, eps: model.map_.filter(X),

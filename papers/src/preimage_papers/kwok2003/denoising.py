@@ -78,7 +78,7 @@ def denoise(kernel: Kernel, train, noisy, clean, rng) -> tuple[dict[str, np.ndar
     found = {name: way.prepare(model, rng)(targets, noisy).points for name, way in ways.items()}
     found[LINEAR] = linear_oracle(train)(noisy, clean)
     few = slice(None, WATCHED)
-    starts = [noisy[few], *_training_starts(train, len(noisy[few]), rng)]
+    starts = [noisy[few], *(train[rng.integers(len(train), size=len(noisy[few]))] for _ in range(RESTARTS))]
     return found, 1.0 if radial else float(np.mean(settles(targets[few], starts)))
 
 
@@ -96,10 +96,6 @@ def settles(targets: Weighted, starts: Iterable[np.ndarray], steps: int = 200, t
                 Z = new
             rest |= change <= tol
     return rest
-
-
-def _training_starts(train: np.ndarray, count: int, rng: np.random.Generator) -> list[np.ndarray]:
-    return [train[rng.integers(len(train), size=count)] for _ in range(RESTARTS)]
 
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:

@@ -201,7 +201,8 @@ class TreeReader:
             raise ModelFileError(f"the fields {list(given)!r:.200} are not those of {name}.")
         before = self._count
         values = {key: self.decode(node) for key, node in given.items()}
-        if not name.startswith(LABELLED) and any(map(_is_text, values.values())):
+        arrays = [value for value in values.values() if isinstance(value, np.ndarray)]
+        if not name.startswith(LABELLED) and any(array.dtype.kind in "SU" for array in arrays):
             raise ModelFileError(f"an array of {name} holds text instead of numbers.")
         for key, part in values.items():
             if not isinstance(part, TYPES.get(str(known[key].type), object)):
@@ -292,10 +293,6 @@ def _listed(items: Any) -> list:
     if not isinstance(items, list):
         raise ModelFileError("its tree has a node of the wrong form.")
     return items
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype.kind in "SU"
 
 
 def _index(number: Any) -> int:

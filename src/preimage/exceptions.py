@@ -5,6 +5,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
+from typing import Any
 
 __all__ = [
     "ClusterError",
@@ -58,6 +60,14 @@ def silenced(*categories: type[Warning]) -> Iterator[None]:
         yield
     finally:
         _SILENCED.reset(token)
+
+
+def installed(module: str, extra: str) -> Any:
+    """A module of an optional package; the error says how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f'{module} is not installed: pip install "preimage[{extra}]"') from error
 
 
 class PreimageWarning(UserWarning):

@@ -12,8 +12,9 @@ exception raised by the listener (or Ctrl-C) ends the work and leaves the estima
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from threading import Lock
 
 __all__ = ["listen"]
@@ -60,20 +61,12 @@ def report(stage: str, done: float, total: float | None = None) -> None:
         listener(stage, done, total)
 
 
-@contextmanager
-def part_of(stage: str, number: int, total: int) -> Iterator[None]:
+def part_of(stage: str, number: int, total: int) -> AbstractContextManager[None]:
     """Report the work inside this context as part ``number``, from 0, of ``total`` equal parts of one stage."""
     listener = _listener.get()
     if listener is None:
-        yield
-        return
-
-    def inner(_: str, done: float, whole: float | None) -> None:
-        listener(stage, number + (done / whole if whole else 0.0), total)
-
-    with listen(inner):
-        yield
-    listener(stage, number + 1, total)
+        return nullcontext()
+    return _reported_as_share(lambda share: listener(stage, number + share, total))
 
 
 def parts_of(stage: str, total: int) -> Callable[[int], AbstractContextManager[None]]:
@@ -82,23 +75,23 @@ def parts_of(stage: str, total: int) -> Callable[[int], AbstractContextManager[N
     The sum of the work done in all parts is reported.
     """
     listener, shares, lock = _listener.get(), [0.0] * total, Lock()
+    if listener is None:
+        return lambda number: nullcontext()
 
-    @contextmanager
-    def part(number: int) -> Iterator[None]:
-        if listener is None:
-            yield
-            return
+    def report_share(number: int, share: float) -> None:
+        with lock:
+            shares[number] = max(shares[number], share)
+            listener(stage, sum(shares, 0.0), total)
 
-        def inner(_: str, done: float, whole: float | None) -> None:
-            with lock:
-                shares[number] = max(shares[number], done / whole if whole else 0.0)
-                listener(stage, sum(shares), total)
+    return lambda number: _reported_as_share(partial(report_share, number))
 
-        with listen(inner):
-            yield
-        inner(stage, 1, 1)
 
-    return part
+@contextmanager
+def _reported_as_share(report_share: Callable[[float], object]) -> Iterator[None]:
+    """Report the share of the work inside this context that is done, and in the end that all is."""
+    with listen(lambda _, done, whole: report_share(done / whole if whole else 0.0)):
+        yield
+    report_share(1)
 
 
 def is_listened_to() -> bool:

@@ -190,7 +190,7 @@ def bomb_of_pixels():
 
 
 def bomb_of_zeros():
-    """An .npz of a few megabytes that unfolds to 640 MB."""
+    """An .npz of a few megabytes that expands to 640 MB."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file, file.open("X.npy", "w") as member:
         header = {"descr": "<f8", "fortran_order": False, "shape": (80 * 2**20,)}
@@ -220,7 +220,7 @@ BAD = {
     "sound that is text": ("a.wav", lambda _: b"RIFFxxxx", ""),
     "a workbook that is text": ("a.xlsx", lambda _: b"no workbook", "no .xlsx file"),
     "a bomb of pixels": ("a.png", lambda _: bomb_of_pixels(), "too large an image"),
-    "a bomb of zeros": ("a.npz", lambda _: bomb_of_zeros(), "unfolds to 640 MB"),
+    "a bomb of zeros": ("a.npz", lambda _: bomb_of_zeros(), "expands to 640 MB"),
     "a table with a gap": ("a.csv", lambda _: b"a,b\n1,2\n,4\n5,6\n7,8\n", "is missing"),
 }
 

@@ -10,6 +10,7 @@ from preimage.app.compare import Patches, stein
 from preimage.app.limits import Refused
 from preimage.app.sources import LOADERS, Dataset
 from preimage.datasets import load_digits
+from preimage.scaling import Scaling
 
 RNG = np.random.default_rng(0)
 
@@ -54,11 +55,11 @@ def test_contours_are_the_components_at_the_points_of_the_grid(tmp_path):
 def test_the_distance_is_zero_at_a_row_and_counts_spacings_elsewhere():
     X = np.column_stack([np.arange(100.0), np.zeros(100)])  # neighbours are 1 apart
     model = KernelPCA(2, preimage="nearest").fit(X)
-    explorer = explore.Explorer.of(model, Dataset(X, "line"), np.zeros(2), np.ones(2))
+    explorer = explore.Explorer.of(model, Dataset(X, "line"), Scaling.none(2))
     codes = model.transform(X)
     assert explorer.spacing == 1
     np.testing.assert_allclose(explorer.points(codes[:5])[1], 0, atol=1e-9)
-    shifted = explore.Explorer.of(model, Dataset(X + [0, 3.0], "line"), np.zeros(2), np.ones(2))
+    shifted = explore.Explorer.of(model, Dataset(X + [0, 3.0], "line"), Scaling.none(2))
     np.testing.assert_allclose(shifted.points(codes[:5])[1], 3, atol=1e-9)
 
 

@@ -538,7 +538,7 @@ def test_a_column_without_any_entry_stays_empty_and_is_named(ending, tmp_path):
     all_columns = io.Reading(columns=("1", "2", "3", "4")) if named else io.Reading()
     filled = io.read(tmp_path / f"out{ending}", all_columns).whole(gaps=True)
     np.testing.assert_array_equal(np.isnan(filled), np.isnan(table) & [False, False, True, False])
-    told = "carried along unchanged: 'c' (empty)" if named else "no entry to learn from in column '3', left as it is"
+    told = "carried along unchanged: 'c' (empty)" if named else "no entry to learn from in column '3'; left empty"
     assert told in done.stderr
     assert json.loads(done.stdout)["gaps"] == 10
     if ending == ".csv":

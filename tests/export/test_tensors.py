@@ -191,5 +191,5 @@ def test_a_module_can_be_pickled():
 
 def test_a_module_says_which_rows_it_takes():
     torch = pytest.importorskip("torch")
-    with pytest.raises(ValueError, match=r"X has the shape \(20, 2\), and rows of 6 columns are needed"):
+    with pytest.raises(ValueError, match=r"X has the shape \(20, 2\), but rows of 6 columns are needed"):
         export.to_torch(KernelPCA(3).fit(ROWS))(torch.tensor(NEW[:, :2]))

@@ -1,4 +1,4 @@
-"""Files that claim more than they hold are refused before anything is unfolded."""
+"""Files that claim more than they hold are refused before anything is expanded."""
 
 import io as bytes_io
 import json
@@ -55,7 +55,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_what_unfolds_to_more_than_a_file_can_hold_is_refused_at_no_cost(tmp_path, name):
+def test_what_expands_to_more_than_a_file_can_hold_is_refused_at_no_cost(tmp_path, name):
     BOMBS[name](tmp_path / name)
     tracemalloc.start()
     try:
@@ -104,7 +104,7 @@ def test_packed_files_of_ordinary_size_are_read(tmp_path):
     assert io.read(tmp_path / "black.png").shape == (1, 300 * 300)
 
 
-def test_large_files_may_unfold_as_far_as_their_size_allows(monkeypatch):
+def test_large_files_may_expand_as_far_as_their_size_allows(monkeypatch):
     file = bounds.BoundedFile("large.npz", bytes_io.BytesIO(), 10**6)
     file.allow(bounds.RATIO * 10**6)
     with pytest.raises(DataFileError, match="1,000,000 bytes"):
@@ -140,10 +140,10 @@ def test_text_without_line_ends_is_refused(tmp_path, monkeypatch):
     assert io.read(tmp_path / "long.csv").shape == (2**16, 2)
 
 
-def test_reading_in_circles_and_for_too_long_is_refused(tmp_path, monkeypatch):
+def test_reading_again_and_again_or_for_too_long_is_refused(tmp_path, monkeypatch):
     (tmp_path / "a.bin").write_bytes(bytes(3 * bounds.BUFFER))
     monkeypatch.setattr(bounds, "FREELY", 0)
-    with bounds.opened(tmp_path / "a.bin") as file, pytest.raises(DataFileError, match="in circles"):
+    with bounds.opened(tmp_path / "a.bin") as file, pytest.raises(DataFileError, match="again and again"):
         for _ in range(bounds.REREAD + 1):
             file.stream.seek(0)
             file.stream.read()
@@ -167,8 +167,8 @@ def claimed_hdf5(path, rows):
 
 STORES = {
     "many.zarr": (lambda path: claimed_zarr(path, 700_000, 1), "700,000 chunks, too many to be trusted"),
-    "empty.zarr": (lambda path: claimed_zarr(path, 10**9, 1), "too much for .* bytes to be trusted"),
-    "empty.h5": (lambda path: claimed_hdf5(path, 10**13), "too much for .* bytes to be trusted"),
+    "empty.zarr": (lambda path: claimed_zarr(path, 10**9, 1), "bytes to .* MiB, too much to be trusted"),
+    "empty.h5": (lambda path: claimed_hdf5(path, 10**13), "bytes to .* MiB, too much to be trusted"),
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from preimage.report import Picture, Table
 
-__all__ = ["Claim", "Findings", "Paper", "Part", "Plan", "Verdict", "expected", "grade"]
+__all__ = ["Claim", "Findings", "Paper", "Part", "Plan", "Verdict", "expected", "grade", "verdict"]
 
 
 class Verdict(StrEnum):
@@ -34,7 +34,12 @@ def grade(cases: Iterable[bool]) -> Verdict:
     if not cases:
         raise ValueError("a claim without a case has no verdict.")
     share = sum(map(bool, cases)) / len(cases)
-    return Verdict.HOLDS if share == 1 else Verdict.PARTLY if share >= 0.5 else Verdict.FAILS
+    return verdict(share == 1, share >= 0.5)
+
+
+def verdict(holds: bool, partly: bool) -> Verdict:
+    """The verdict on a claim that holds, or at least in part, or not."""
+    return Verdict.HOLDS if holds else Verdict.PARTLY if partly else Verdict.FAILS
 
 
 @dataclass(frozen=True)
@@ -113,10 +118,7 @@ class Paper:
 
 
 @cache
-def _published() -> dict[str, Any]:
-    return tomllib.loads((files("preimage_papers") / "expected.toml").read_text(encoding="utf-8"))
-
-
 def expected(paper: str, part: str) -> dict[str, Any]:
     """Published figures and tolerances of a part; empty if it has none."""
-    return _published().get(paper, {}).get(part, {})
+    published = tomllib.loads((files("preimage_papers") / "expected.toml").read_text(encoding="utf-8"))
+    return published.get(paper, {}).get(part, {})

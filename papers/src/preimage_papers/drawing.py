@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from preimage import plot
-from preimage.plot.style import style
+from preimage.plot.style import page_axes, style
 from preimage.report import Picture
 
 __all__ = ["canvas", "curves", "image_grid", "join", "points"]
@@ -16,10 +16,8 @@ __all__ = ["canvas", "curves", "image_grid", "join", "points"]
 
 def canvas(n_rows: int, n_columns: int, size: tuple[float, float]):
     """A figure without a window, and its axes as a matrix; ``size`` is in inches per axes."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(size[0] * n_columns, size[1] * n_rows), layout="constrained")
-    return figure, figure.subplots(n_rows, n_columns, squeeze=False)
+    axes = page_axes(n_rows, n_columns, (size[0] * n_columns, size[1] * n_rows))
+    return axes[0, 0].figure, axes
 
 
 def curves(

@@ -6,10 +6,11 @@ import hashlib
 import json
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import preimage_papers
 from preimage import __version__, progress
 from preimage.exceptions import PreimageWarning
 from preimage.io.atomic import written
-from preimage.report import Table
+from preimage.report import Picture, Table
 from preimage_papers.claims import Claim, Findings, Paper, Part, Verdict, expected
 
 __all__ = ["Run", "PartResult", "as_json", "reproduce"]
@@ -112,7 +113,7 @@ def reproduce(
 
     folder.mkdir(parents=True, exist_ok=True)  # before the work, so that a wrong path fails at once
     results = Run(folder, seed, quick).results(names)
-    for name, picture in _pictures(results):
+    for name, picture in chain.from_iterable(_pictures(one).items() for one in results):
         with written(folder / name) as unfinished:
             picture.figure.savefig(unfinished, format="png", dpi=120, metadata={"Software": None})
     with written(folder / "results.json") as unfinished:
@@ -123,7 +124,6 @@ def reproduce(
 
 def as_json(results: Sequence[PartResult], seed: int, quick: bool) -> dict[str, Any]:
     """Everything that was found, for programs."""
-    names = iter([name for name, _ in _pictures(results)])
     entries = [
         {
             "paper": one.paper.name,
@@ -132,19 +132,19 @@ def as_json(results: Sequence[PartResult], seed: int, quick: bool) -> dict[str, 
             "seconds": round(one.seconds, 2),
             "claims": [asdict(claim) for claim in one.findings.claims],
             "tables": [_table(table) for table in one.findings.tables],
-            "pictures": [next(names) for _ in one.findings.pictures],
+            "pictures": list(_pictures(one)),
         }
         for one in results
     ]
     return {"version": __version__, "seed": seed, "quick": quick, "parts": entries}
 
 
-def _pictures(results: Iterable[PartResult]) -> Iterator[tuple[str, Any]]:
-    """The pictures with the names of their files."""
-    for one in results:
-        for number, picture in enumerate(one.findings.pictures, start=1):
-            ending = f"-{number}" if len(one.findings.pictures) > 1 else ""
-            yield f"{one.paper.name}-{one.part.name}{ending}.png", picture
+def _pictures(one: PartResult) -> dict[str, Picture]:
+    """The pictures of a part by the names of their files."""
+    stem, pictures = f"{one.paper.name}-{one.part.name}", one.findings.pictures
+    if len(pictures) == 1:
+        return {f"{stem}.png": pictures[0]}
+    return {f"{stem}-{number}.png": picture for number, picture in enumerate(pictures, 1)}
 
 
 def _table(table: Table) -> dict[str, Any]:
@@ -182,17 +182,11 @@ def _plain(value: Any) -> Any:
     """Numbers, texts and lists for JSON; six digits are kept."""
     if isinstance(value, dict):
         return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(f"{value:.6g}")
-    return value
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 @contextmanager

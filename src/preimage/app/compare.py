@@ -43,7 +43,7 @@ def compare(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None
     """Run every method on the same input; ``0.f32`` or ``0.png`` and so on hold results in the table's order."""
     progress.report("reading", 0)
     values, data, sigma = _input(request)
-    methods = _of_rows(values, data.form.shape, sigma) if not data.form.alone else _of_whole(values, sigma)
+    methods = _of_rows(values, data.form.shape, sigma) if not data.form.alone else _of_whole(values)
     entries = []
     for number, method in enumerate(methods):
         progress.report(method[0], number, len(methods))
@@ -51,7 +51,8 @@ def compare(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], None
             entries.append(_entry(method, values, sigma))
     entries.sort(key=lambda entry: entry["risk"])
     view = _view(values, [entry.pop("answer") for entry in entries], data.form, folder)
-    return {"entries": entries, "sigma": sigma, "resolution": _resolution(values.size, sigma), "view": view}, None
+    resolution = sigma**2 * float(np.sqrt(2 / values.size))  # the deviation of the mean of squares of the noise
+    return {"entries": entries, "sigma": sigma, "resolution": resolution, "view": view}, None
 
 
 def _input(request: dict[str, Any]) -> tuple[np.ndarray, Data, float]:
@@ -91,11 +92,6 @@ def _entry(method: Method, values: np.ndarray, sigma: float) -> dict[str, Any]:
     return {"method": name, "settings": settings, "risk": max(risk, 0.0), "seconds": seconds, "answer": answer}
 
 
-def _resolution(count: int, sigma: float) -> float:
-    """The smallest risk that differs from 0: the standard deviation of the mean of ``count`` squares of the noise."""
-    return sigma**2 * float(np.sqrt(2 / count))
-
-
 def stein(function: Callable[[np.ndarray], np.ndarray], values: np.ndarray, answer: np.ndarray, sigma: float) -> float:
     """Stein's risk of a function of the whole input, from one random probe."""
     question = Sure(sigma).ask(values[None], np.random.default_rng(0))
@@ -108,7 +104,7 @@ def _of_rows(rows: np.ndarray, shape: tuple[int, ...] | None, sigma: float) -> l
     return [("noisy input", "", lambda Y: Y, None), *_contest(rows, _crossed), denoiser]
 
 
-def _of_whole(values: np.ndarray, sigma: float) -> list[Method]:
+def _of_whole(values: np.ndarray) -> list[Method]:
     patches = Patches(values.shape, *PATCH[values.ndim - 1])
     rows = patches.cut(values)
     if values.ndim == 3:
@@ -157,7 +153,7 @@ def _denoised(train: np.ndarray, rows: np.ndarray, shape: tuple[int, ...] | None
 
 def _picture_method(effort: str) -> Method:
     model = Denoiser(effort=effort, random_state=0)
-    return "Denoiser", effort, lambda Y: model.denoise_image(Y), lambda: float(model.risk_)
+    return "Denoiser", effort, model.denoise_image, lambda: float(model.risk_)
 
 
 def _signal(values: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from preimage import io, progress
 from preimage.app import limits
 from preimage.app.limits import Refused
-from preimage.app.pictures import save_grey, save_numbers, save_picture
+from preimage.app.pictures import save_numbers, save_picture
 from preimage.app.sources import open_file
 from preimage.cli.denoise_run import DenoiseRun, law_in_words
 from preimage.cli.python_code import denoising
@@ -150,7 +150,8 @@ def _picture(before: np.ndarray, after: np.ndarray, folder: Path) -> dict[str, A
     largest = float(np.quantile(np.abs(residual), 0.999)) or 1.0
     save_picture(folder / "before.png", before, low, high)
     save_picture(folder / "after.png", after, low, high)
-    save_grey(folder / "residual.png", residual, largest)
+    grey = residual.mean(axis=2) if residual.ndim == 3 else residual  # nothing was removed where it is grey
+    save_picture(folder / "residual.png", grey, -largest, largest)
     return {"kind": "image", "width": before.shape[1], "height": before.shape[0], "residual": largest}
 
 

@@ -21,6 +21,7 @@ from preimage.kernels import Kernel, as_kernel
 from preimage.kernels.geometry import squared_distances
 from preimage.kernels.scales import resolve, spread_rows
 from preimage.preimages import Learned, as_preimage_method
+from preimage.scaling import Scaling
 
 EXACT, LANDMARKS = 3000, 600  # the most rows for an exact model, and the landmarks for more rows
 QUICK = Learned(n_landmarks=500)  # a regression that is ready within seconds
@@ -37,9 +38,10 @@ class Explorer:
     Attributes
     ----------
     model : KernelPCA
-        Fitted to the rows after centring and dividing the columns by ``spread``.
+        Fitted to the scaled rows.
     data : Dataset
-    center, spread : arrays of shape (d,)
+    scaling : Scaling
+        From the units of the data to those of the model.
     references : array of shape (rows, d)
         Some rows of the data, in the units of the model.
     spacing : float
@@ -48,20 +50,19 @@ class Explorer:
 
     model: KernelPCA
     data: Dataset
-    center: np.ndarray
-    spread: np.ndarray
+    scaling: Scaling
     references: np.ndarray
     spacing: float
     questions = ("decode", "row")
 
     @classmethod
-    def of(cls, model: KernelPCA, data: Dataset, center: np.ndarray, spread: np.ndarray) -> Explorer:
+    def of(cls, model: KernelPCA, data: Dataset, scaling: Scaling) -> Explorer:
         """An explorer; measures the spacing of the rows."""
-        some = (spread_rows(data.X, REFERENCES) - center) / spread
+        some = scaling.apply(spread_rows(data.X, REFERENCES))
         between = squared_distances(some, some)
         np.fill_diagonal(between, np.inf)
         spacing = float(np.sqrt(np.median(between.min(axis=1))))
-        return cls(model, data, center, spread, some, spacing or float(np.std(some)) or 1.0)
+        return cls(model, data, scaling, some, spacing or float(np.std(some)) or 1.0)
 
     def decode(self, codes: Sequence[Sequence[float]]) -> bytes:
         """Points for codes: for each, d numbers and the distance to the nearest row in units of ``spacing``."""
@@ -79,11 +80,11 @@ class Explorer:
         with silenced(ConvergenceWarning):
             found = np.asarray(self.model.inverse_transform(codes), dtype=float)
         distances = np.sqrt(squared_distances(found, self.references).min(axis=1)) / self.spacing
-        return found * self.spread + self.center, distances
+        return self.scaling.undo(found), distances
 
-    def codes(self) -> np.ndarray:
-        """Codes of all rows of the data."""
-        return np.asarray(self.model.transform((self.data.X - self.center) / self.spread), dtype=float)
+    def codes(self, rows: np.ndarray) -> np.ndarray:
+        """Codes of rows in the units of the data."""
+        return np.asarray(self.model.transform(self.scaling.apply(rows)), dtype=float)
 
 
 def explore(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Explorer]:
@@ -91,7 +92,7 @@ def explore(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Expl
     progress.report("reading", 0)
     explorer = _loaded(request) if is_model(Path(request.get("path") or "")) else _fitted(request)
     progress.report("codes", 0)
-    codes = explorer.codes()
+    codes = explorer.codes(explorer.data.X)
     progress.report("decoder", 0)
     deviations = codes.std(axis=0)
     pictured = _component_pictures(explorer, deviations)
@@ -120,8 +121,8 @@ def _component_pictures(explorer: Explorer, deviations: np.ndarray) -> dict[str,
     if explorer.data.kind == "plane":
         window = _window(explorer.data)
         x, y = np.meshgrid(*(np.linspace(low, high, GRID) for low, high in (window["x"], window["y"])))
-        values = explorer.model.transform((np.column_stack([x.ravel(), y.ravel()]) - explorer.center) / explorer.spread)
-        return {"contours": np.asarray(values)[:, :count].T, "points": explorer.data.X}
+        values = explorer.codes(np.column_stack([x.ravel(), y.ravel()]))
+        return {"contours": values[:, :count].T, "points": explorer.data.X}
     steps = DEVIATIONS * np.diag(deviations)[:count]
     return {"axes": explorer.points(np.concatenate([steps, -steps]))[0]}
 
@@ -136,8 +137,8 @@ def _window(data: Dataset) -> dict[str, Any]:
 
 def _fitted(request: dict[str, Any]) -> Explorer:
     data = _shaped(read_dataset(request), request.get("shape"))
-    center, spread = _units(data)
-    X = (data.X - center) / spread
+    scaling = _units(data)
+    X = scaling.apply(data.X)
     progress.report("fitting", 0)
     method = request.get("method", "learned")
     model = KernelPCA(
@@ -147,7 +148,7 @@ def _fitted(request: dict[str, Any]) -> Explorer:
         preimage=QUICK if method == "learned" else as_preimage_method(method),
         random_state=0,
     ).fit(X)
-    return Explorer.of(model, data, center, spread)
+    return Explorer.of(model, data, scaling)
 
 
 def _loaded(request: dict[str, Any]) -> Explorer:
@@ -158,17 +159,16 @@ def _loaded(request: dict[str, Any]) -> Explorer:
     if not isinstance(inputs, np.ndarray) or inputs.ndim != 2 or inputs.size > limits.NUMBERS:
         raise Refused(400, f"{request['name']} holds no rows that can be drawn.")
     data = _shaped(Dataset(np.asarray(inputs, dtype=float), str(request["name"])), request.get("shape"))
-    d = data.X.shape[1]
-    return Explorer.of(model, data, np.zeros(d), np.ones(d))
+    return Explorer.of(model, data, Scaling.none(data.X.shape[1]))
 
 
-def _units(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """What to subtract from the columns and to divide them by, because those of a table differ in unit."""
-    d = data.X.shape[1]
+def _units(data: Dataset) -> Scaling:
+    """Standardised columns for a table, whose columns differ in unit; others as they are."""
+    none = Scaling.none(data.X.shape[1])
     if data.kind != "row" or not data.columns:
-        return np.zeros(d), np.ones(d)
+        return none
     deviations = data.X.std(axis=0)
-    return data.X.mean(axis=0), np.where(deviations > 0, deviations, 1.0)
+    return replace(none, mean=data.X.mean(axis=0), deviation=np.where(deviations > 0, deviations, 1.0))
 
 
 def _scaled_kernel(name: str, factor: float, X: np.ndarray) -> Kernel:

@@ -51,7 +51,8 @@ class Guard:
             return
         self.busy += 1
         try:
-            await self.application({**scope, "path": path, "raw_path": None}, _counted(scope, receive), _sealed(send))
+            inside = {**scope, "path": path, "raw_path": None}
+            await self.application(inside, _counted(_most(path), receive), _sealed(send))
         finally:
             self.busy -= 1
 
@@ -64,9 +65,9 @@ class Guard:
             raise Refused(403, "The token in this address is wrong: open the address that `preimage app` printed.")
         if self.busy >= limits.REQUESTS:
             raise Refused(503, "Too many requests at once: wait a moment and try again.")
-        length = headers.get(b"content-length", "0")
-        if not length.isdecimal() or int(length) > _most(rest):
-            raise Refused(413, too_large(_most(rest)))
+        length, most = headers.get(b"content-length", "0"), _most(f"/{rest}")
+        if not length.isdecimal() or int(length) > most:
+            raise Refused(413, too_large(most))
         return f"/{rest}"
 
     def _check_names(self, host: str, origin: str | None) -> None:
@@ -83,13 +84,12 @@ def too_large(most: int) -> str:
 
 
 def _most(path: str) -> int:
-    return limits.UPLOAD if path == "api/uploads" else limits.REQUEST
+    return limits.UPLOAD if path == "/api/uploads" else limits.REQUEST
 
 
-def _counted(scope: Message, receive: Receive) -> Receive:
-    """The body, refused when it exceeds its bound, whatever length it announced."""
-    left = _most(scope["path"].lstrip("/").partition("/")[2])
-    most = left
+def _counted(most: int, receive: Receive) -> Receive:
+    """The body, refused when it exceeds ``most`` bytes, whatever length it announced."""
+    left = most
 
     async def counted() -> Message:
         nonlocal left

@@ -20,9 +20,3 @@ def save_picture(path: Path, image: np.ndarray, low: float, high: float) -> None
     """Save an image, (height, width) or with three channels, black at ``low`` and white at ``high``."""
     levels = np.rint(255 * np.clip((image - low) / (high - low), 0, 1)).astype(np.uint8)
     needed("PIL.Image", path.name).fromarray(levels.squeeze()).save(path)
-
-
-def save_grey(path: Path, residual: np.ndarray, largest: float) -> None:
-    """Save what was removed, averaged over channels: grey is nothing, black and white are ∓ ``largest``."""
-    grey = residual.mean(axis=2) if residual.ndim == 3 else residual
-    save_picture(path, grey, -largest, largest)

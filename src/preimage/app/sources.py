@@ -129,12 +129,12 @@ def _of_file(path: Path, name: str) -> Dataset:
 
 
 def open_file(path: Path, name: str) -> Data:
-    """The rows of a file; archives that unfold to more than the app accepts are refused before they are read."""
+    """The rows of a file; archives that expand to more than the app accepts are refused before they are read."""
     if path.suffix.lower() in ARCHIVES and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as file:
             size = sum(member.file_size for member in file.infolist())
         if size > 8 * limits.NUMBERS:
-            raise Refused(413, f"{name} unfolds to {size // limits.MEBIBYTE} MB, more than the app takes.")
+            raise Refused(413, f"{name} expands to {size // limits.MEBIBYTE} MB, more than the app takes.")
     return io.read(path)
 
 

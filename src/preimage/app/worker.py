@@ -51,7 +51,7 @@ class Worker:
         return self._call(("question", name, request), limits.ANSWER_SECONDS, lambda *message: None)
 
     def stop(self) -> None:
-        """End the process at once."""
+        """End the process immediately."""
         self._process.kill()
 
     def _call(self, message: tuple, seconds: float, listener: Listener) -> Any:

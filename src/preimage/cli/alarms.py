@@ -109,7 +109,7 @@ def complete_list(output: str | None, carried: Sequence[str], *, force: bool) ->
 
 @contextmanager
 def growing_list(output: str | None, carried: Sequence[str], *, force: bool, as_json: bool) -> Iterator[Write]:
-    """A function that writes every alarm at once, to standard output or to a growing file; in JSON, one per line."""
+    """A function that writes each alarm immediately, to standard output or to a growing file; in JSON, one per line."""
     form = _as_json if as_json else _as_csv
     if output is None or output == "-":
         yield form(sys.stdout, carried)

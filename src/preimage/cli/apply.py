@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from preimage.cli import common
-from preimage.cli.common import CommandResult, counted
+from preimage.cli.common import CommandResult, counted, file_facts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,13 +113,12 @@ def write_answers(
 
     with io.writing(output, form, overwrite=force) as write:
         write(measured())
-    facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": width}
-    facts["carried"] = list(form.carried)
+    facts = file_facts(data, output) | {"columns": width, "carried": list(form.carried)}
     return CommandResult(facts, f"wrote {output}: {counted(data.shape[0], 'row')} of {counted(width, 'column')}")
 
 
 def _applies(verb: str, *own_options: common.Decorator) -> Callable[[Callable], click.Command]:
-    """Make a command MODEL INPUT -o OUTPUT of a function that returns how to compute results, and their form."""
+    """Turn a function that returns how to compute results, and their form, into a command MODEL INPUT -o OUTPUT."""
     parts: list[common.Decorator] = [click.argument("model"), click.argument("input"), common.output_option()]
     parts += [common.table_options, common.safe_csv_option, common.scheduler_option, common.shared_options]
 

@@ -132,29 +132,32 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def output_option(*, required: bool = False) -> Decorator:
-    """``-o``; by default CSV on standard output, unless it is required."""
-    words = (
-        "Where to write; the ending sets the format." if required else "Where to write; - is CSV on standard output."
-    )
-    default = {"required": True} if required else {"default": "-", "show_default": True}
-    return click.option("-o", "--output", metavar="OUTPUT", help=words, **default)
+def file_facts(data: Any, output: str) -> dict[str, Any]:
+    """The files of a command and the size of its input, for a program."""
+    rows, columns = data.shape
+    return {"input": data.name, "output": output, "rows": rows, "columns": columns, "carried": list(data.form.carried)}
 
 
-def force_option(command: Callable) -> Callable:
-    """``--force``."""
-    return click.option("--force", is_flag=True, help="Replace the output if it exists.")(command)
+def output_option(required: str = "") -> Decorator:
+    """``-o``; required if its help is given, else CSV on standard output by default."""
+    settings = {"required": True} if required else {"default": "-", "show_default": True}
+    words = required or "Where to write; - is CSV on standard output."
+    return click.option("-o", "--output", metavar="OUTPUT", help=words, **settings)
+
+
+force_option = click.option("--force", is_flag=True, help="Replace the output if it exists.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Run on the Dask cluster of this scheduler, such as tcp://127.0.0.1:8786.",
+)
 
 
 def shared_options(command: Callable) -> Callable:
     """``--force`` and ``--json``."""
-    return force_option(click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(command))
-
-
-def scheduler_option(command: Callable) -> Callable:
-    """``--scheduler``."""
-    words = "Run on the Dask cluster of this scheduler, such as tcp://127.0.0.1:8786."
-    return click.option("--scheduler", metavar="ADDRESS", help=words)(command)
+    return force_option(json_option(command))
 
 
 def table_options(command: Callable) -> Callable:
@@ -203,17 +206,12 @@ def scale_option(automatic: str) -> Callable:
     )
 
 
-def seed_option(command: Callable) -> Callable:
-    """``--seed``."""
-    return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")(command)
-
-
 _TABLE_OPTIONS = (
     click.option("--columns", type=NAMES, help="Work on these columns of a table, and carry the others along."),
     click.option("--keep", type=NAMES, default=(), help="Carry these columns of a table along unchanged."),
     click.option("--delimiter", type=DELIMITER, help="Delimiter of a text file; detected by default."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a text file; detected by default."),
-    click.option("--thousands", type=click.Choice([",", ".", "'", " "]), help="Separator of thousands in a text file."),
+    click.option("--thousands", type=click.Choice([",", ".", "'", " "]), help="Thousands separator of a text file."),
     click.option(
         "--encoding", type=ENCODING, help="Encoding of a text file, such as cp1252; UTF-8 and UTF-16 are detected."
     ),
@@ -221,7 +219,7 @@ _TABLE_OPTIONS = (
         "--header/--no-header", default=None, help="Whether the first line names the columns; detected by default."
     ),
     click.option(
-        "--missing", type=NAMES, default=(), help="More marks of missing values, such as -999, besides NA, ?, …"
+        "--missing", type=NAMES, default=(), help="Further marks of missing values, such as -999, besides NA, ?, …"
     ),
 )
 
@@ -292,10 +290,9 @@ class _Bar:
         self._lines: dict[str, Any] = {}
 
     def __call__(self, stage: str, done: float, total: float | None = None) -> None:
-        if self._display is None:
-            if time.monotonic() - self._start < 1:
-                return
-            self._display = _display()
+        if self._display is None and time.monotonic() - self._start < 1:
+            return
+        self._display = self._display or _display()
         if stage not in self._lines:
             self._lines[stage] = self._display.add_task(stage, total=total)
         self._display.update(self._lines[stage], completed=done, total=total)

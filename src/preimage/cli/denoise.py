@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("denoise", cls=common.Command)
 @click.argument("input")
-@common.output_option(required=True)
+@common.output_option("Where to write; the ending sets the format.")
 @click.option("--train", metavar="CLEAN", help="Clean examples to learn from; by default only the rows of INPUT.")
 @click.option(
     "--noise",
@@ -80,9 +80,7 @@ def command(
         written(report, overwrite=force) if report else nullcontext() as unfinished,
     ):
         write(run.blocks())
-        facts = {"input": data.name, "output": output, "rows": data.shape[0], "columns": data.shape[1]}
-        facts["carried"] = list(data.form.carried)
-        facts |= run.facts() | ({"report": report} if report else {})
+        facts = common.file_facts(data, output) | run.facts() | ({"report": report} if report else {})
         if unfinished:
             from preimage.cli.denoise_page import page
             from preimage.cli.python_code import denoising

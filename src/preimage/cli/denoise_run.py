@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from preimage import Standardised, progress
+from preimage import Denoiser, KernelPCA, Standardised, progress
 from preimage.cli.apply import check_finite
 from preimage.cli.common import counted
 from preimage.cli.fit import EXACT, LANDMARKS, is_scaled
@@ -23,6 +23,7 @@ from preimage.io.chunks import rows_at_once
 from preimage.io.columns import distinct
 from preimage.io.pixels import grey_levels
 from preimage.noise import GaussianNoise, PoissonGaussianNoise, RandomImpulses, SaltAndPepper, SpeckleNoise
+from preimage.preimages import Learned, Wiener
 from preimage.statistics.noise_level import noise_level
 
 SHOWN = 200  # rows kept for the report
@@ -78,10 +79,14 @@ class DenoiseRun:
         self.removed = np.zeros(data.shape[1])  # mean squares, one per column
 
     @property
+    def examples(self) -> Data:
+        """The data to learn from."""
+        return self.data if self.train is None else self.train
+
+    @property
     def is_plain(self) -> bool:
         """Whether the model is a single kernel PCA."""
-        given = (self.kernel, self.components, self.method)
-        return not self.form.alone and any(choice is not None for choice in given)
+        return not self.form.alone and (self.kernel, self.components, self.method) != (None, None, None)
 
     def blocks(self) -> Iterator[np.ndarray]:
         """The denoised rows; what the report and the summary need is gathered on the way."""
@@ -196,18 +201,13 @@ class DenoiseRun:
     def _in_blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         if not self.is_plain and isinstance(self.noise, str):  # the data show the noise, clean examples do not
             self.model.set_params(noise=self._estimated_noise())
-        self.model.fit(self._examples())
+        self.model.fit(self.examples.to_fit() if self.is_plain else _some(self.examples))
         answer = self.model.denoise if self.is_plain else self.model.transform
         done = 0
         for block in self.data.blocks():
             yield block, answer(block)
             done += len(block)
             progress.report("rows", done, self.data.shape[0])
-
-    def _examples(self) -> Any:
-        """Rows to learn from; for a Denoiser, a sample if there are many."""
-        source = self.data if self.train is None else self.train
-        return source.to_fit() if self.is_plain else _some(source)
 
     def _estimated_noise(self) -> GaussianNoise:
         shape = self.form.shape if self.form.shape is not None and len(self.form.shape) < 3 else None
@@ -240,12 +240,11 @@ class DenoiseRun:
 
     def _check_examples(self) -> None:
         """Refuse to learn from a single row."""
-        source = self.data if self.train is None else self.train
-        if source.shape[0] == 1 and not self.form.alone:
+        if self.examples.shape[0] == 1 and not self.form.alone:
             advice = "name its file, or " if self.train is None and self.form.names else ""
             raise click.UsageError(
-                f"{source.name} holds one {'image' if self.form.shape else 'row'}, and others like it are needed to "
-                f"learn from: {advice}give clean examples with --train."
+                f"{self.examples.name} holds one {'image' if self.form.shape else 'row'}, and others like it are "
+                f"needed to learn from: {advice}give clean examples with --train."
             )
 
     def _check_unit(self) -> None:
@@ -258,8 +257,6 @@ class DenoiseRun:
             )
 
     def _denoiser(self, seed: int) -> Any:
-        from preimage import Denoiser
-
         return Denoiser(
             examples="noisy" if self.train is None else "clean",
             noise=self.noise,
@@ -271,13 +268,10 @@ class DenoiseRun:
         )
 
     def _kernel_pca(self, seed: int) -> Any:
-        from preimage import KernelPCA, Standardised
-
-        source = self.data if self.train is None else self.train
         model = KernelPCA(
             n_components(self.components or "auto"),
             kernel=self.kernel or "gaussian",
-            approximation=LANDMARKS if source.shape[0] > EXACT else None,
+            approximation=LANDMARKS if self.examples.shape[0] > EXACT else None,
             preimage=self._preimage_method(),
             random_state=seed,
         )
@@ -289,8 +283,6 @@ class DenoiseRun:
 
     def _preimage_method(self) -> Any:
         """The pre-image method, with the noise law if one is given."""
-        from preimage.preimages import Learned, Wiener
-
         if isinstance(self.noise, str):
             by_rows = "auto" if self.train else Wiener(noise="implied")  # its training rows are noisy too
             return by_rows if self.method in (None, "auto") else self.method

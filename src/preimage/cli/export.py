@@ -11,7 +11,7 @@ from preimage.cli.common import Command, CommandResult, counted, output_option, 
 
 @click.command("export", cls=Command)
 @click.argument("model")
-@output_option(required=True)
+@output_option("The file to write, .onnx.")
 @click.option("--method", default="transform", show_default=True, help="The method, such as denoise or predict.")
 @click.option(
     "--precision",

@@ -11,6 +11,7 @@ from preimage.cli.common import (
     Command,
     CommandResult,
     counted,
+    file_facts,
     output_option,
     scale_option,
     scheduler_option,
@@ -30,7 +31,7 @@ FEWEST_LANDMARKS = 50  # for rows so wide that few fit into memory
 
 @click.command("fit", cls=Command)
 @click.argument("input")
-@output_option(required=True)
+@output_option("The model file to write, .npz.")
 @click.option(
     "--components",
     type=COMPONENTS,
@@ -87,7 +88,7 @@ def command(
         fitted = Standardised(model) if is_scaled(data, scale) else model
         with written(output, overwrite=force) as unfinished:
             fitted.fit(data.to_fit())
-            _keep_names(fitted, data.form.columns)
+            keep_names(fitted, data.form.columns)
             models.save(fitted, unfinished)
         return _result(fitted, data, output)
 
@@ -110,7 +111,7 @@ def _automatic(data: Any) -> int | None:
     return LANDMARKS if data.shape[0] > EXACT else None
 
 
-def _keep_names(model: Any, columns: tuple[str, ...] | None) -> None:
+def keep_names(model: Any, columns: tuple[str, ...] | None) -> None:
     """Store the names of columns as scikit-learn does, so that rows with other columns can be refused."""
     import numpy as np
 
@@ -121,12 +122,7 @@ def _keep_names(model: Any, columns: tuple[str, ...] | None) -> None:
 def _result(model: Any, data: Any, output: str) -> CommandResult:
     share = float(model.explained_variance_ratio_.sum())
     approximation = getattr(model, "model", model).approximation
-    facts = {
-        "input": data.name,
-        "output": output,
-        "rows": data.shape[0],
-        "columns": data.shape[1],
-        "carried": list(data.form.carried),
+    facts = file_facts(data, output) | {
         "components": int(model.n_components_),
         "explained_variance": share,
         "kernel": repr(model.kernel_),

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from preimage.cli.common import Command, CommandResult
+from preimage.cli.common import Command, CommandResult, json_option
 from preimage.io.atomic import printable
 
 LONGEST = 1000  # characters of the first line
@@ -17,7 +17,7 @@ LONGEST = 1000  # characters of the first line
 
 @click.command("inspect", cls=Command)
 @click.argument("model")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option
 def command(model: str, as_json: bool) -> CommandResult:
     """Show what the file MODEL holds, from its header alone."""
     from preimage.io.models import describe
@@ -26,15 +26,11 @@ def command(model: str, as_json: bool) -> CommandResult:
     size, name = Path(model).stat().st_size, found.name.split(".")[-1]
     facts: dict[str, Any] = {"file": model, "bytes": size} | asdict(found)
     values = facts.pop("values")
-    facts |= {part: _valued(facts[part], values) for part in ("parameters", "fitted")}
+    for key in ("parameters", "fitted"):  # values if JSON can hold them, else words
+        facts[key] = {name: values.get(name, words) for name, words in facts[key].items()}
     lines = [f"{model}: {name}, {size:,} bytes, format {found.version}, preimage {found.library}"[:LONGEST]]
     for title, part in (("parameters", found.parameters), ("fitted", found.fitted or {"nothing": "not fitted yet"})):
         width = max(map(len, part), default=0)
         rows = (printable(f"  {name:<{width}}  {words}") for name, words in part.items())
         lines += ["", title, *(fill(row, 100, subsequent_indent=" " * (width + 4)) for row in rows)]
     return CommandResult(facts, "\n".join(lines))
-
-
-def _valued(part: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:
-    """The entries of a part: values if JSON can hold them, else words."""
-    return {name: values.get(name, words) for name, words in part.items()}

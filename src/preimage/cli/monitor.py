@@ -36,9 +36,9 @@ LIMITS = ("cross", "kde", "split", "training")
     help="Which rows set the limits: held-out rows (cross, split, kde), or the training rows.",
 )
 @click.option(
-    "--lags", type=click.IntRange(0), default=0, show_default=True, help="Earlier rows to put beside each row."
+    "--lags", type=click.IntRange(0), default=0, show_default=True, help="Number of earlier rows put beside each row."
 )
-@click.option("--memory", type=MEMORY, help="Memory, for small, lasting faults.")
+@click.option("--memory", type=MEMORY, help="Sum up past rows, to detect small, lasting faults.")
 @table_options
 @safe_csv_option
 @seed_option

@@ -15,7 +15,9 @@ from preimage import Monitor, io, progress
 from preimage.cli.alarms import Alarm, alarms_of, complete_list, growing_list, json_number, summary, unreadable
 from preimage.cli.apply import check_width, load_model
 from preimage.cli.common import CommandResult, counted
+from preimage.cli.fit import keep_names
 from preimage.exceptions import ConstantColumnWarning, DataFileError, ModelFileError, silenced
+from preimage.gram import tiles
 from preimage.io import Data, Reading, models
 from preimage.io.atomic import written
 from preimage.io.base import note
@@ -77,7 +79,7 @@ def trained(
     if _is_model(normal):
         if settings:
             raise ValueError(f"{normal} is already fitted, so {', '.join(settings)} would have no effect: omit them.")
-        return Trained(normal, _as_monitor(load_model(normal, "p_values")), from_file=True)
+        return Trained(normal, load_model(normal, "p_values"), from_file=True)
     data, monitor = io.read(normal, reading), make()
     with written(save, overwrite=force) if save else nullcontext() as unfinished:
         _fit(monitor, data)
@@ -98,18 +100,17 @@ def watch_file(
         written(report, overwrite=force) if report else nullcontext() as unfinished,
     ):
         run, alarms = model.monitor.stream(), list[Alarm]()
-        for first in range(0, len(rows), BLOCK):
-            some = slice(first, first + BLOCK)
-            for alarm in alarms_of(model.monitor, run, rows[some], first + 1, carried[some]):
+        for some in tiles.slices(len(rows), BLOCK):
+            for alarm in alarms_of(model.monitor, run, rows[some], some.start + 1, carried[some]):
                 write(alarm)
                 alarms.append(alarm)
-            progress.report("rows", min(first + BLOCK, len(rows)), len(rows))
+            progress.report("rows", some.stop, len(rows))
         facts = model.facts() | {"new": data.name, "output": output} | summary(alarms, len(rows), data.form.carried)
         if unfinished:
             from preimage.cli.monitor_page import page
             from preimage.cli.python_code import monitoring
 
-            code = monitoring(model.monitor, reading, None if model.from_file else model.name, model.name, data.name)
+            code = monitoring(model, reading, data.name)
             page(model.monitor, rows, alarms, _labels(carried), facts, code).write(unfinished)
     return CommandResult(facts | ({"report": report} if report else {}), _words(facts, output))
 
@@ -132,12 +133,10 @@ def _fit(monitor: Monitor, data: Data) -> None:
     """Fit to the complete rows, and keep the names and the places of the columns."""
     with silenced(ConstantColumnWarning):  # the names of the columns are not known yet
         monitor.fit(_complete_rows(data))
-    if data.form.columns is not None:
-        monitor.feature_names_in_ = np.array(data.form.columns, dtype=object)
-    if data.form.table is not None:
-        table = data.form.table
+    keep_names(monitor, data.form.columns)
+    if (table := data.form.table) is not None:
         width = len(table.numbers) + len(table.others)
-        monitor.layout_ = table.names or tuple(str(place + 1) for place in range(width)), table.numbers
+        monitor.layout_ = tuple(map(table.name, range(width))), table.numbers
     if constant := monitor.constant_columns_:
         note(f"{data.name}: constant: {', '.join(map(repr, constant))}; any later change is an alarm.")
 
@@ -188,9 +187,3 @@ def _is_model(path: str) -> bool:
     except ModelFileError:
         return False
     return True
-
-
-def _as_monitor(model: Any) -> Monitor:
-    if not isinstance(model, Monitor):
-        raise ValueError(f"the model file holds a {type(model).__name__}, not a Monitor.")
-    return model

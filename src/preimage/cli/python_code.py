@@ -7,8 +7,8 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from preimage import Monitor
     from preimage.cli.denoise_run import DenoiseRun
+    from preimage.cli.monitor_run import Trained
     from preimage.io import Reading
 
 
@@ -31,19 +31,19 @@ def denoising(run: DenoiseRun, reading: Reading, input: str, train: str | None) 
     return "\n".join([*numpy, *_imports(_classes(run.model)), "", *rows])
 
 
-def monitoring(monitor: Monitor, reading: Reading, normal: str | None, model: str, new: str) -> str:
+def monitoring(model: Trained, reading: Reading, new: str) -> str:
     """The lines that list the alarms of a file as ``preimage monitor`` did, with normal rows or with a model file."""
-    if normal is None:
-        fitted = [f"monitor = preimage.load({model!r})"]
-        wanted = "tuple(monitor.columns_)" if hasattr(monitor, "feature_names_in_") else "None"
+    if model.from_file:
+        fitted = [f"monitor = preimage.load({model.name!r})"]
+        wanted = "None" if model.names is None else "tuple(monitor.columns_)"
     else:
-        fitted = [f"normal = {_read(normal, reading)}", "X = normal.whole(gaps=True)"]
-        fitted.append(f"monitor = {constructed(monitor)}.fit(X[np.isfinite(X).all(axis=1)])")
+        fitted = [f"normal = {_read(model.name, reading)}", "X = normal.whole(gaps=True)"]
+        fitted.append(f"monitor = {constructed(model.monitor)}.fit(X[np.isfinite(X).all(axis=1)])")
         wanted = "normal.form.columns"
     return "\n".join(
         [
             "import numpy as np",
-            *_imports(_classes(monitor)),
+            *_imports(_classes(model.monitor)),
             "import preimage",
             "from preimage import plot",
             "",
@@ -65,10 +65,9 @@ def _verbs(run: DenoiseRun) -> list[str]:
     if run.form.alone == "signal":
         return _along_time(run)
     examples, verb = "data" if run.train is None else "examples", "denoise" if run.is_plain else "transform"
-    if run.data.is_large or (run.train is not None and run.train.is_large):
+    if run.data.is_large or run.examples.is_large:
         some = "" if run.is_plain else f".sample({SAMPLE}, np.random.default_rng(0))"
-        source = run.data if run.train is None else run.train
-        fitted = f"model.fit({examples}.to_fit(){some if source.is_large else ''})"
+        fitted = f"model.fit({examples}.to_fit(){some if run.examples.is_large else ''})"
         return [fitted, f"denoised = np.concatenate([model.{verb}(block) for block in data.blocks()])"]
     if run.train is None and not run.is_plain:
         return ["denoised = model.fit_transform(data.whole())"]

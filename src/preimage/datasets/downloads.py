@@ -13,6 +13,7 @@ import numpy as np
 
 from preimage._typing import Array
 from preimage.datasets import physionet
+from preimage.exceptions import installed
 
 GITHUB = "https://raw.githubusercontent.com"
 HEARTBEATS = f"{GITHUB}/dgedon/invertible_kernel_PCA/a3bfb2e15f192cf6d8e57d529c90816a6c969da6/ecg_data/"
@@ -23,10 +24,7 @@ MITBIH = "https://physionet.org/files/mitdb/1.0.0/"
 
 def download(folder: str, file: str) -> Path:
     """A file of a public folder, from the cache or from the network."""
-    try:
-        import pooch
-    except ImportError as error:
-        raise ImportError('downloads need pooch: pip install "preimage[data]"') from error
+    pooch = installed("pooch", "data")
     pooch.get_logger().setLevel("WARNING")
     # No digest of the file: `DataSource` checks that of the arrays.
     return Path(pooch.retrieve(folder + file, known_hash=None, fname=file, path=pooch.os_cache("preimage")))
@@ -34,10 +32,7 @@ def download(folder: str, file: str) -> Path:
 
 def heartbeats() -> dict[str, Array]:
     """Beats of the invertible kernel PCA paper (MIT licence), one per row."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError('the file needs h5py: pip install "preimage[data]"') from error
+    h5py = installed("h5py", "data")
     with h5py.File(download(HEARTBEATS, "cpsc_normal_beats.h5")) as file:
         return {name: np.asarray(file[name], dtype=np.float32).T for name in file}
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
-
 from preimage import KernelPCA, plot
 from preimage._typing import Array
 from preimage.datasets import three_clusters
 from preimage.demo.digits import SHAPE, SIGMA, Demonstration, Entry, best
 from preimage.kernels import Gaussian
+from preimage.plot.style import page_axes
 from preimage.report import Code, Page, Picture, Section, Table, Text
 
 WIDTH, SHOWN = 7.2, 8  # inches and digits per line of a picture
@@ -52,25 +51,25 @@ def _section(title: str, words: str, demo: Demonstration, entries: tuple[Entry, 
     table = Table(["method", "SNR, dB", "seconds", "settings"], rows, about, highlight=[entries.index(best(entries))])
     names = [entry.method.split(" (")[0].split(",")[0].replace("learn ", "learn\n") for entry in entries]
     groups = {"clean": demo.digits.clean} | dict(zip(names, (entry.images for entry in entries), strict=True))
-    figure = Figure((WIDTH, 0.72 * len(groups)), layout="constrained")
-    plot.images(groups, SHAPE, figure.subplots(len(groups), SHOWN), n_images=SHOWN, cmap="gray_r")
-    picture = Picture(figure, "The first test digits: clean, noisy, and denoised by each method.")
+    axes = page_axes(len(groups), SHOWN, (WIDTH, 0.72 * len(groups)))
+    plot.images(groups, SHAPE, axes, n_images=SHOWN, cmap="gray_r")
+    picture = Picture(axes[0, 0].figure, "The first test digits: clean, noisy, and denoised by each method.")
     return Section(title, [Text(words), table, picture])
 
 
 def _components() -> Section:
-    toy, figure = three_clusters(random_state=0), Figure((WIDTH, 3.6), layout="constrained")
+    toy, axes = three_clusters(random_state=0), page_axes(2, 4, (WIDTH, 3.6))
     model = KernelPCA(8, kernel=Gaussian.from_gamma(10)).fit(toy.X)
-    plot.components(model, figure.subplots(2, 4), labels=toy.labels)
+    plot.components(model, axes, labels=toy.labels)
     words = """A component is a function of the point, drawn here by its contour lines for three clusters in the plane.
         The first two separate the clusters; the next ones split each cluster. Linear PCA has only two components here,
         both with straight contour lines."""
     caption = "Components 1 to 8 with a Gaussian kernel, after Schölkopf, Smola & Müller (1998)."
-    return Section("What a component is", [Text(words), Picture(figure, caption)])
+    return Section("What a component is", [Text(words), Picture(axes[0, 0].figure, caption)])
 
 
 def _code_plane(train: Array) -> Section:
-    axes = Figure((WIDTH, WIDTH), layout="constrained").subplots(STEPS, STEPS)
+    axes = page_axes(STEPS, STEPS, (WIDTH, WIDTH))
     plot.traverse(KernelPCA(2).fit(train), SHAPE, axes, components=(0, 1), n_steps=STEPS, cmap="gray_r")
     words = """A code of two numbers is a point in a plane; its pre-image is a digit. Between the codes of two training
         digits, one turns into the other."""

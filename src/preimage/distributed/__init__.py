@@ -26,7 +26,7 @@ __all__ = ["call", "connected", "fit_kernel_pca"]
 def call(estimator, method: str, X: RowsLike, **options: Any):
     """A method of an estimator on the rows of a Dask array.
 
-    ``fit`` runs at once, and leaves the estimator as it was if it fails; all other methods are lazy.
+    ``fit`` runs immediately, and leaves the estimator as it was if it fails; all other methods are lazy.
     """
     if method != "fit":
         return apply.lazy(estimator, method, X, **options)

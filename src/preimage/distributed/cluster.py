@@ -132,14 +132,15 @@ def n_parallel_tasks() -> int:
 
 
 def budget() -> float:
-    """The caller's memory budget in MiB, which goes along with the work."""
+    """The caller's memory budget in MiB, which is sent along with the work."""
     return get_config()["working_memory"]
 
 
 @contextmanager
 def as_one_of_many(working_memory: float) -> Iterator[None]:
     """The context of a task: one thread, because Dask uses the others, the caller's memory budget, no progress."""
-    with threads.single_threaded(), config_context(working_memory=working_memory), progress.listen(_unheard):
+    quiet = progress.listen(lambda *event: None)  # the caller counts rows itself
+    with threads.single_threaded(), config_context(working_memory=working_memory), quiet:
         yield
 
 
@@ -155,10 +156,6 @@ def _n_bytes(thing: Any) -> int:
     if is_dataclass(thing) and not isinstance(thing, type):
         return sum(map(_n_bytes, vars(thing).values()))
     return sizeof(thing)
-
-
-def _unheard(stage: str, done: float, total: float | None) -> None:
-    """Ignore progress: the caller counts rows itself."""
 
 
 def _same(thing: Any) -> Any:

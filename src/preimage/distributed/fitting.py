@@ -18,6 +18,7 @@ from preimage.distributed.rows import ChunkedRows
 from preimage.eigen import BlockKrylov
 from preimage.estimators.fitting import Settings, fit_exact, fit_moments, prepare_features
 from preimage.features import FeatureMap, Moments, accumulate
+from preimage.io.chunks import drawn_numbers
 from preimage.kernels import Kernel, Precomputed, scales
 
 ENOUGH = 50_000  # up to this number, length-scale rules use all rows
@@ -66,7 +67,7 @@ def fit_kernel_pca(settings: Settings, X: Any, rng: Generator) -> Decomposition:
     """The model of the rows of a Dask array; with ``approximation=None`` that of the whole kernel matrix."""
     rows = ChunkedRows.of(X)
     if rows.shape[0] < 2:
-        raise ValueError(f"kernel PCA needs at least 2 rows, and the Dask array has {rows.shape[0]}.")
+        raise ValueError(f"kernel PCA needs at least 2 rows, but the Dask array has {rows.shape[0]}.")
     cluster.check_workers(settings.kernel)
     if settings.approximation is None:
         return _fit_exact(settings, rows, rng)
@@ -78,8 +79,8 @@ def fit_kernel_pca(settings: Settings, X: Any, rng: Generator) -> Decomposition:
 def moments_and_sample(feature_map: FeatureMap, rows: ChunkedRows, rng: Generator) -> ChunkMoments:
     """The moments of all rows, and a uniform sample of them, from one pass."""
     n = rows.shape[0]
-    chosen = np.arange(n) if n <= on_features.SAMPLE else np.sort(rng.choice(n, on_features.SAMPLE, replace=False))
-    job = cluster.once(Job(feature_map, rows.local(chosen), cluster.budget()))
+    inside = rows.local(drawn_numbers(n, on_features.SAMPLE, rng))
+    job = cluster.once(Job(feature_map, inside, cluster.budget()))
     return cluster.compute(cluster.tree(rows.map(job), _sum), total=n)[0]
 
 

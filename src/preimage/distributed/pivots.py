@@ -123,8 +123,7 @@ def _propose(parts: list, totals: np.ndarray, uniform: np.ndarray) -> tuple[np.n
 
 def _groups(parts: list) -> list[list]:
     """Parts merged into a few groups, because each holds few rows."""
-    size = -(-len(parts) // GROUPS)
-    return [parts[i : i + size] for i in range(0, len(parts), size)]
+    return [parts[some] for some in tiles.slices(len(parts), -(-len(parts) // GROUPS))]
 
 
 @dask.delayed(pure=False)

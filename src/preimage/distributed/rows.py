@@ -14,6 +14,7 @@ from preimage.distributed import cluster
 from preimage.distributed.clustering import ChunkedFeatureGram
 from preimage.distributed.pivots import choose_pivots
 from preimage.gram import tiles
+from preimage.io.base import first_not_finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +121,8 @@ def checked_block(block, number: int, expected: np.dtype, *, nan: bool = False) 
             f"one type with X.map_blocks(np.asarray, dtype=float) where they are made."
         )
     block = tiles.floating(block)
-    wrong = ~np.isfinite(block)
-    if nan:
-        wrong &= ~np.isnan(block)
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
+    if wrong := first_not_finite(block, gaps=nan):
+        row, column = wrong
         what = "NaN (impute fills gaps)" if np.isnan(block[row, column]) else "an infinite number"
         raise ValueError(
             f"chunk {number} of the Dask array holds {what}, first in its row {row}, column {column} (all counted "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ import numpy as np
 
 from preimage.distributed import cluster
 from preimage.exceptions import DataFileError
+from preimage.gram import tiles
 from preimage.gram.memory import free_memory
-from preimage.io.arrays import open_array
+from preimage.io.arrays import chosen_array, open_array
 from preimage.io.base import note
 from preimage.io.bounds import RATIO, parsed, refuse_claim
 from preimage.io.parquet import ParquetTable
@@ -26,58 +27,30 @@ CHUNK = 32 * 2**20  # bytes of a chunk, if the store has no chunks
 MOST_CHUNKS = 100_000  # in a graph of tasks
 
 
-@dataclass(frozen=True)
-class Slices:
-    """Rows of one array in an .npy or HDF5 file or a zarr store, by consecutive slices."""
+def read_slice(path: str, key: str, ends: tuple[int, ...], number: int) -> np.ndarray:
+    """Rows of one array in an .npy or HDF5 file or a zarr store, of which consecutive slices are the chunks."""
+    part = slice(ends[number - 1] if number else 0, ends[number])
+    if Path(path).is_dir():
+        import zarr
 
-    path: str
-    key: str
-    ends: tuple[int, ...]
+        return np.asarray(zarr.open_array(path, mode="r")[part])
+    if not key:
+        return np.array(open_array(Path(path))[part])
+    import h5py
 
-    def read(self, number: int) -> np.ndarray:
-        """The rows of a chunk."""
-        part = slice(self.ends[number - 1] if number else 0, self.ends[number])
-        if Path(self.path).is_dir():
-            import zarr
-
-            return np.asarray(zarr.open_array(self.path, mode="r")[part])
-        if not self.key:
-            return np.array(open_array(Path(self.path))[part])
-        import h5py
-
-        with h5py.File(self.path, "r") as file:
-            return file[self.key][part]
+    with h5py.File(path, "r") as file:
+        return file[key][part]
 
 
-@dataclass(frozen=True)
-class Files:
-    """Rows of several .npy files, a chunk each."""
-
-    paths: tuple[str, ...]
-
-    def read(self, number: int) -> np.ndarray:
-        """The rows of a file."""
-        return np.array(open_array(Path(self.paths[number])))
+def read_file(paths: tuple[str, ...], number: int) -> np.ndarray:
+    """The rows of one of several .npy files, which are the chunks."""
+    return np.array(open_array(Path(paths[number])))
 
 
-@dataclass(frozen=True)
-class Groups:
-    """Row groups of parquet files, a chunk each; nulls are missing numbers."""
-
-    places: tuple[tuple[str, int], ...]
-    columns: tuple[int, ...]
-
-    def read(self, number: int) -> np.ndarray:
-        """The rows of a group."""
-        path, group = self.places[number]
-        return ParquetTable(Path(path)).group(group, self.columns)
-
-
-def is_store(path: Path) -> bool:
-    """Whether a path is a store that can only be read in chunks."""
-    if path.is_dir():
-        return _is_zarr(path) or bool(_parts(path, ".npy") or _parts(path, ".parquet"))
-    return path.suffix.lower() in (".h5", ".hdf5")
+def read_group(places: tuple[tuple[str, int], ...], columns: tuple[int, ...], number: int) -> np.ndarray:
+    """The rows of one of the row groups of parquet files, which are the chunks; nulls are missing numbers."""
+    path, group = places[number]
+    return ParquetTable(Path(path)).group(group, columns)
 
 
 def open_store(path: Path) -> tuple[Any, tuple[str, ...] | None]:
@@ -113,9 +86,9 @@ def _refuse_large_chunks(array, path: Path) -> None:
 
 def in_order(lazy) -> Iterator[np.ndarray]:
     """The blocks of a Dask array one after the other, computed a few at a time."""
-    ahead, blocks = 2 * cluster.n_parallel_tasks(), lazy.to_delayed().ravel()
-    for first in range(0, len(blocks), ahead):
-        yield from cluster.compute(*blocks[first : first + ahead])
+    blocks = lazy.to_delayed().ravel()
+    for some in tiles.slices(len(blocks), 2 * cluster.n_parallel_tasks()):
+        yield from cluster.compute(*blocks[some])
 
 
 def _folder(path: Path):
@@ -131,7 +104,7 @@ def _folder(path: Path):
                 f"{file} holds {head.dtype} of shape {head.shape}, but {files[0].name} holds {heads[0].dtype} of shape "
                 f"{heads[0].shape}: all files need the same type and columns."
             )
-    reader = Files(tuple(map(str, files)))
+    reader = partial(read_file, tuple(map(str, files)))
     return _array(reader, [len(head) for head in heads], heads[0].shape[1], heads[0].dtype), None
 
 
@@ -159,9 +132,7 @@ def _hdf5(path: Path):
 
     with h5py.File(path, "r") as file:
         matrices = [name for name, item in file.items() if getattr(item, "ndim", 0) == 2]
-        if len(matrices) != 1 and "X" not in matrices:
-            raise DataFileError(f"{path} holds {len(matrices)} matrices: call the rows X, or keep only one.")
-        key = "X" if "X" in matrices else matrices[0]
+        key = chosen_array(path, matrices)
         _refuse_foreign_rows(path, file, key)
         refuse_claim(str(path), file[key].nbytes, path.stat().st_size)
         return _sliced(path, key, file[key]), None
@@ -204,7 +175,7 @@ def _parquet(paths: list[Path]):
     places = tuple((table.name, group) for table in tables for group in range(len(table.group_sizes)))
     sizes = [size for table in tables for size in table.group_sizes]
     found = tuple(names[place] for place in columns)
-    return _array(Groups(places, columns), sizes, len(columns), np.dtype(float)), found
+    return _array(partial(read_group, places, columns), sizes, len(columns), np.dtype(float)), found
 
 
 def _sliced(path: Path, key: str, found, length: int | None = None):
@@ -214,7 +185,8 @@ def _sliced(path: Path, key: str, found, length: int | None = None):
     if (number := -(-found.shape[0] // length)) > MOST_CHUNKS:
         raise DataFileError(f"{path} has {number:,} chunks, too many to be trusted: save it in larger chunks.")
     ends = (*range(length, found.shape[0], length), found.shape[0])
-    return _array(Slices(str(path.absolute()), key, ends), np.diff((0, *ends)), found.shape[1], found.dtype)
+    reader = partial(read_slice, str(path.absolute()), key, ends)
+    return _array(reader, np.diff((0, *ends)), found.shape[1], found.dtype)
 
 
 def _array(reader, sizes, width: int, dtype):
@@ -224,7 +196,7 @@ def _array(reader, sizes, width: int, dtype):
 
 def _read(reader, block_id=None) -> np.ndarray:
     try:
-        return reader.read(block_id[0])
+        return reader(block_id[0])
     except Exception as error:  # a damaged chunk can make its decoder fail in any way
         raise DataFileError(f"chunk {block_id[0] + 1} of the store is damaged or missing: {error}") from error
 

@@ -55,13 +55,13 @@ def evaluate(program: Program, X: Any, constant: Constant | None = None) -> Any:
 
 
 def check_shape(program: Program, X: Any) -> None:
-    """Refuse what are no rows of the program's columns."""
+    """Refuse an array that does not hold rows of the program's columns."""
     if X.ndim != 2 or program.columns not in (None, X.shape[1]):
-        raise ValueError(f"X has the shape {tuple(X.shape)}, and rows of {program.columns} columns are needed.")
+        raise ValueError(f"X has the shape {tuple(X.shape)}, but rows of {program.columns} columns are needed.")
 
 
 def _floats(X: Any) -> np.ndarray:
-    """Numbers in single or double precision; constants are brought to the type of X, and would be cut to integers."""
+    """Rows in single or double precision: constants are cast to their type, and integers would truncate them."""
     array = np.asarray(X)
     return array if array.dtype in (np.float32, np.float64) else array.astype(float)
 

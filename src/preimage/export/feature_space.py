@@ -9,7 +9,7 @@ import numpy as np
 from preimage.decomposition import Decomposition
 from preimage.decomposition.expanded import Expanded
 from preimage.decomposition.spectral import Spectral
-from preimage.export.kernel_values import PointSet, diagonal
+from preimage.export.kernel_values import PointSet, diagonal, fourier_features
 from preimage.export.program import Symbol
 
 
@@ -33,12 +33,10 @@ class Subspace:
 
     def _features(self, X: Symbol) -> Any:
         """Kernel values with the points, or random features."""
-        model = self.model
         if self.points is not None:
-            return self.points.values(model.kernel, X)
-        assert isinstance(model, Spectral)
-        phases = X @ model.features.frequencies.T
-        return model.features.amplitude * np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
+            return self.points.values(self.model.kernel, X)
+        assert isinstance(self.model, Spectral)
+        return fourier_features(self.model.features, X)
 
     @property
     def _axes(self) -> Any:

@@ -66,7 +66,7 @@ def decoded(code_map: Any, codes: Symbol) -> Any:
 
 @decoded.register
 def regression(fitted: LearnedMap, codes: Symbol) -> Any:
-    """x̄ + l(b, B)W, in double precision as everywhere: Σ|W| magnifies the round-off of l, often a thousandfold."""
+    """x̄ + l(b, B)W, always in double precision: Σ|W| magnifies the round-off of l, often a thousandfold."""
     return (fitted.mean + PointSet(fitted.landmarks).values(fitted.kernel, codes.double()) @ fitted.weights).like(codes)
 
 

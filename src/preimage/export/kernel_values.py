@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from preimage._typing import Array
 from preimage.exceptions import NotExpressible
 from preimage.export.program import Symbol, take
+from preimage.features import FourierMap
 from preimage.kernels import Kernel, Product, Scaled, Sum, knows
 from preimage.preimages.base import dense_rows
 from preimage.scaling import grid, on_grid
@@ -56,13 +58,7 @@ class PointSet:
         """k(x, p), shape (rows, points)."""
         if knows(kernel, "profile") and kernel.argument is not None:
             return kernel.profile(self.arguments(kernel, X))
-        if isinstance(kernel, Sum):
-            return self.values(kernel.left, X) + self.values(kernel.right, X)
-        if isinstance(kernel, Product):
-            return self.values(kernel.left, X) * self.values(kernel.right, X)
-        if isinstance(kernel, Scaled):
-            return float(kernel.scale) * self.values(kernel.part, X)
-        raise refusal(kernel)
+        return _composed(kernel, lambda part: self.values(part, X))
 
     def arguments(self, kernel: Kernel, X: Symbol) -> Symbol:
         """The arguments of a kernel's profile: squared distances or inner products."""
@@ -75,18 +71,24 @@ def diagonal(kernel: Kernel, X: Symbol) -> Any:
         return float(kernel.profile(np.zeros(())))
     if knows(kernel, "profile") and kernel.argument == "inner":
         return kernel.profile((X * X).sum(axis=1))
+    return _composed(kernel, lambda part: diagonal(part, X))
+
+
+def fourier_features(features: FourierMap, X: Symbol) -> Symbol:
+    """Random Fourier features of the rows, cosines first."""
+    phases = X @ features.frequencies.T
+    return features.amplitude * np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
+
+
+def _composed(kernel: Kernel, value: Callable[[Kernel], Any]) -> Any:
+    """The value of a sum, product or multiple from those of its parts; refuses all other kernels."""
     if isinstance(kernel, Sum):
-        return diagonal(kernel.left, X) + diagonal(kernel.right, X)
+        return value(kernel.left) + value(kernel.right)
     if isinstance(kernel, Product):
-        return diagonal(kernel.left, X) * diagonal(kernel.right, X)
+        return value(kernel.left) * value(kernel.right)
     if isinstance(kernel, Scaled):
-        return float(kernel.scale) * diagonal(kernel.part, X)
-    raise refusal(kernel)
-
-
-def refusal(kernel: Kernel) -> NotExpressible:
-    """The error that says why a kernel has no program, and which kernels have one."""
-    return NotExpressible(
+        return float(kernel.scale) * value(kernel.part)
+    raise NotExpressible(
         f"{kernel!r} cannot be exported. Kernels of the distance (Gaussian, Matern, RationalQuadratic, …) and of the "
         "inner product (Linear, Polynomial, Sigmoid), their sums, products and multiples can."
     )

@@ -80,6 +80,12 @@ def methods_of(model: Any) -> dict[str, Formula]:
     )
 
 
+def precision_of(model: Any) -> np.dtype:
+    """float32 for a model of single precision, else float64."""
+    found = getattr(getattr(model, "decomposition_", None), "dtype", None)
+    return np.dtype(np.float32) if found == np.float32 else np.dtype(np.float64)
+
+
 def _codes(model: KernelPCA, X: Symbol, eps: float) -> Any:
     return Subspace(model.decomposition_, eps).codes(X)
 
@@ -108,18 +114,10 @@ def _standardised(model: Standardised, X: Symbol) -> Symbol:
     return found
 
 
-def _in_units(model: Standardised, Z: Any) -> Any:
-    return Z * model.scaling_.deviation + model.scaling_.mean
-
-
 def _cluster_distances2(model: KernelKMeans, X: Symbol) -> Any:
     """Squared distances to the centroids without the term k(x, x)."""
     centroids = model.centroids_
     return model._norms2 - 2.0 * (PointSet(centroids.points).values(centroids.kernel, X) @ centroids.weights.T)
-
-
-def _cluster(model: KernelKMeans, X: Symbol, eps: float) -> Any:
-    return _cluster_distances2(model, X).argmin()
 
 
 def _cluster_distances(model: KernelKMeans, X: Symbol, eps: float) -> Any:
@@ -178,10 +176,13 @@ FORMULAS: dict[type, dict[str, Formula]] = {
     Standardised: {
         "transform": lambda model, X, eps: _codes(model.model_, _standardised(model, X), eps),
         "score_samples": lambda model, X, eps: _scores(model.model_, _standardised(model, X), eps),
-        "inverse_transform": lambda model, codes, eps: _in_units(model, _decoded(model.model_, codes, eps)),
-        "denoise": lambda model, X, eps: _in_units(model, _denoised(model.model_, _standardised(model, X), eps)),
+        "inverse_transform": lambda model, codes, eps: model.scaling_.undo(_decoded(model.model_, codes, eps)),
+        "denoise": lambda model, X, eps: model.scaling_.undo(_denoised(model.model_, _standardised(model, X), eps)),
     },
-    KernelKMeans: {"predict": _cluster, "transform": _cluster_distances},
+    KernelKMeans: {
+        "predict": lambda model, X, eps: _cluster_distances2(model, X).argmin(),
+        "transform": _cluster_distances,
+    },
     InvertibleKernelPCA: {
         "transform": lambda model, X, eps: model.map_.codes(X),
         "denoise": lambda model, X, eps: model.map_.filter(X),

@@ -4,44 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from preimage.exceptions import installed
 from preimage.export.arrays import evaluate
-from preimage.export.models import to_program
+from preimage.export.models import precision_of, to_program
 from preimage.export.program import Block, Program, Symbol
-from preimage.export.torch_module import precision_of
 from preimage.io.atomic import written
 
 OPSET, IR_VERSION = 18, 9
-# Operations of ONNX with the same meaning.
-PLAIN = {
-    "add": "Add",
+# Names of operations in ONNX; those not listed, such as Add, differ from ours by the capital letter alone.
+NAMES = {
     "subtract": "Sub",
-    "pow": "Pow",
     "matmul": "MatMul",
     "negative": "Neg",
-    "abs": "Abs",
-    "exp": "Exp",
-    "log": "Log",
-    "sqrt": "Sqrt",
-    "tanh": "Tanh",
-    "sin": "Sin",
-    "cos": "Cos",
-    "round": "Round",
     "maximum": "Max",
     "minimum": "Min",
-    "greater": "Greater",
-    "less": "Less",
     "greater_equal": "GreaterOrEqual",
     "less_equal": "LessOrEqual",
     "logical_and": "And",
     "logical_or": "Or",
     "logical_not": "Not",
-    "where": "Where",
-    "transpose": "Transpose",
     "take": "Gather",
 }
 
@@ -96,10 +81,7 @@ def to_onnx(
 
 def onnx_model(program: Program, dtype: Any = np.float64) -> Any:
     """The ONNX model of a program, checked."""
-    try:
-        onnx = import_module("onnx")
-    except ImportError:
-        raise ImportError('onnx is not installed: pip install "preimage[onnx]".') from None
+    onnx = installed("onnx", "onnx")
     graph = _Graph(onnx, np.dtype(dtype))
     graph.program(program)
     found = onnx.helper.make_model(
@@ -143,11 +125,10 @@ class _Graph:
         self.multiplied = {part for symbol in symbols if symbol.operation == "matmul" for part in symbol.parts}
         for symbol in symbols:
             parts = [self.names[part] for part in symbol.parts if part.operation != "loop"]
-            own: Callable | None = getattr(self, f"_{symbol.operation}", None)
-            if own is not None:
-                self.names[symbol] = own(symbol, *parts)
-            else:
-                self.names[symbol] = self.node(PLAIN[symbol.operation], *parts)
+            operation = symbol.operation
+            own: Callable | None = getattr(self, f"_{operation}", None)
+            made = own(symbol, *parts) if own else self.node(NAMES.get(operation, operation.capitalize()), *parts)
+            self.names[symbol] = made
 
     def node(self, kind: str, *parts: str, **settings: Any) -> str:
         """Add one node; return the name of its result."""
@@ -184,7 +165,7 @@ class _Graph:
         return self.held[name]
 
     def number(self, value: Any, kind: np.dtype | None = None) -> str:
-        """Add a small constant of the translation itself; return its name."""
+        """Add a small constant that only the graph needs; return its name."""
         array = np.asarray(value)
         kind = (kind or self.dtype) if array.dtype.kind == "f" else array.dtype
         return self.constant(f"{kind}_{'_'.join(map(str, array.ravel()))}_{array.ndim}", array, kind)

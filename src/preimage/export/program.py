@@ -21,33 +21,17 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-# numpy's functions, and the primitive operations by their names in the array API.
-UFUNCS = {
-    np.add: "add",
-    np.subtract: "subtract",
-    np.multiply: "multiply",
+# The primitive operations, by their names in the array API, of numpy's functions; these have the same names there:
+ALGEBRA = (np.add, np.subtract, np.multiply, np.matmul, np.negative, np.exp, np.log, np.sqrt, np.tanh, np.sin, np.cos)
+COMPARISONS = (np.maximum, np.minimum, np.greater, np.less, np.greater_equal, np.less_equal, np.logical_and)
+UFUNCS = {function: function.__name__ for function in ALGEBRA + COMPARISONS} | {
     np.true_divide: "divide",
     np.power: "pow",
     np.float_power: "pow",
-    np.matmul: "matmul",
-    np.negative: "negative",
     np.absolute: "abs",
-    np.exp: "exp",
-    np.log: "log",
-    np.sqrt: "sqrt",
-    np.tanh: "tanh",
-    np.sin: "sin",
-    np.cos: "cos",
     np.arctan2: "atan2",
     np.rint: "round",
-    np.maximum: "maximum",
-    np.minimum: "minimum",
-    np.greater: "greater",
-    np.less: "less",
-    np.greater_equal: "greater_equal",
-    np.less_equal: "less_equal",
     np.bitwise_and: "logical_and",
-    np.logical_and: "logical_and",
     np.bitwise_or: "logical_or",
     np.invert: "logical_not",
 }
@@ -138,10 +122,6 @@ class Symbol(NDArrayOperatorsMixin):
     def sum(self, axis: int = 1) -> Symbol:
         """Sums of rows, one number each."""
         return Symbol.of("sum", self, setting=axis)
-
-    def mean(self, axis: int, count: int) -> Symbol:
-        """Means of rows of ``count`` numbers."""
-        return self.sum(axis) / float(count)
 
     def argmin(self) -> Symbol:
         """The index of the least entry of every row."""

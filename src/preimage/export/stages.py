@@ -28,8 +28,6 @@ def denoise_rows(model: Denoiser, X: Symbol, eps: float) -> Any:
         return X * 1.0
     if isinstance(stack, DenoisedTable):
         return _table(stack, X, eps)
-    if not isinstance(stack, Stack):
-        raise NotExpressible("only a Denoiser of plain rows can be exported.")
     units = model.units_
     return units.offset + units.scale * _stacked(stack, (X - units.offset) / units.scale, eps)
 
@@ -81,7 +79,7 @@ def follow_phases(decoder: AnchoredDecoder, codes: Symbol, anchors: Symbol) -> A
     sine = mapping.components.expand(codes) / mapping.scale
     cosine = codes @ regression[:-1] + regression[-1]
     amplitude = np.sqrt(sine * sine + cosine * cosine)
-    mean = amplitude.mean(1, regression.shape[1])[:, None]
+    mean = (amplitude.sum(axis=1) / float(regression.shape[1]))[:, None]
     worth = amplitude / np.where(mean > 0.0, mean, 1.0)
     phase = np.arctan2(sine, cosine)
     spread = float(np.sqrt(np.var(decoder.points, axis=0).sum())) or 1.0

@@ -12,11 +12,12 @@ from preimage.decomposition import Decomposition
 from preimage.estimators import KernelPCA, conventions, fitting
 from preimage.estimators.fitting import Settings
 from preimage.export.arrays import check_shape, evaluate
-from preimage.export.kernel_values import PointSet, diagonal
+from preimage.export.kernel_values import PointSet, diagonal, fourier_features
 from preimage.export.models import to_program
 from preimage.export.program import Program, Symbol
 from preimage.features import FourierMap, Moments, NystromMap
 from preimage.gram import tiles
+from preimage.io.chunks import drawn_numbers
 from preimage.tensors import as_double, as_numpy, namespace
 
 
@@ -44,7 +45,7 @@ def _is_finite(X: Any) -> bool:
 
 
 def precision(X: Any) -> np.dtype:
-    """The precision of a tensor as a numpy dtype; refuses others than float32 and float64."""
+    """The precision of a tensor as a numpy dtype; refuses all but float32 and float64."""
     name = str(X.dtype).rpartition(".")[2]
     if name not in ("float32", "float64"):
         raise TypeError(f"tensors must have the type float32 or float64, not {X.dtype}.")
@@ -58,8 +59,7 @@ def fit_tensor(model: Any, settings: Settings, X: Any, rng: np.random.Generator)
         raise ValueError(f"kernel PCA needs at least 2 rows, but X has the shape {tuple(X.shape)}.")
     conventions.remember_width(model, X.shape[1])
     n = X.shape[0]
-    chosen = np.arange(n) if n <= fitting.ENOUGH else np.sort(rng.choice(n, fitting.ENOUGH, replace=False))
-    sample = as_numpy(X)[chosen]
+    sample = as_numpy(X)[drawn_numbers(n, fitting.ENOUGH, rng)]
     conventions.read_rows(model, sample)  # refuses rows that are not finite
     features = fitting.prepare_features(settings, sample, rng)
     if isinstance(features, FourierMap) and features.width > n:
@@ -77,8 +77,7 @@ def _columns(features: Any, n_columns: int, kind: np.dtype) -> Program:
         values: Any = PointSet(features.landmarks).values(features.kernel, X)
         values = values if features.turned_late else values @ features.root
     else:
-        phases = X @ features.frequencies.T
-        values = features.amplitude * np.concatenate([np.cos(phases), np.sin(phases)], axis=1)
+        values = fourier_features(features, X)
     own = diagonal(features.kernel, X) + (X * 0.0).sum(axis=1)
     return Program("columns", X, np.concatenate([values, own[:, None]], axis=1), n_columns)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from preimage.exceptions import installed
 from preimage.export.arrays import evaluate, has_double
-from preimage.export.models import to_program
+from preimage.export.models import precision_of, to_program
 from preimage.export.program import Program, Symbol
 from preimage.tensors import as_double
 
@@ -45,22 +45,13 @@ def to_torch(model: Any, method: str = "transform", dtype: Any = None) -> Any:
     True
     """
     kind = np.dtype(precision_of(model) if dtype is None else dtype)
-    return _module_class()(to_program(model, method, kind), kind)
-
-
-def precision_of(model: Any) -> np.dtype:
-    """float32 for a model of single precision, else float64."""
-    found = getattr(getattr(model, "decomposition_", None), "dtype", None)
-    return np.dtype(np.float32) if found == np.float32 else np.dtype(np.float64)
+    return _module(to_program(model, method, kind), kind)
 
 
 @cache
 def _module_class() -> type:
     """The class of modules, which cannot be defined before torch is imported."""
-    try:
-        torch: Any = import_module("torch")
-    except ImportError:
-        raise ImportError('torch is not installed: pip install "preimage[torch]".') from None
+    torch: Any = installed("torch", "torch")
 
     class ProgramModule(torch.nn.Module):
         """A program whose constants are buffers."""
@@ -69,16 +60,14 @@ def _module_class() -> type:
             super().__init__()
             self.program, self.kind = program, kind
             for symbol, (name, array) in program.constants.items():
-                held = np.dtype(float) if symbol.wide else kind
-                self.register_buffer(
-                    name, torch.as_tensor(np.array(array, dtype=held if array.dtype.kind == "f" else None))
-                )
+                held = (np.dtype(float) if symbol.wide else kind) if array.dtype.kind == "f" else None
+                self.register_buffer(name, torch.as_tensor(np.array(array, dtype=held)))
 
         def forward(self, X: Any) -> Any:
             return evaluate(self.program, X, self._constant)
 
         def _constant(self, symbol: Symbol) -> Any:
-            """A buffer; in double precision where the program needs it, whatever the module was moved to since."""
+            """A buffer; in double precision where the program needs it, also after ``module.float()``."""
             buffer = getattr(self, self.program.constants[symbol][0])
             return as_double(buffer) if symbol.wide and buffer.is_floating_point() and has_double(buffer) else buffer
 
@@ -89,5 +78,5 @@ def _module_class() -> type:
 
 
 def _module(program: Program, kind: np.dtype) -> Any:
-    """A module as it was made; what has become of its buffers since follows when it is unpickled."""
+    """A new module of a program; unpickling then restores the buffers."""
     return _module_class()(program, kind)

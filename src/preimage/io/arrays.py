@@ -72,12 +72,12 @@ def open_array(path: Path) -> np.ndarray:
 
 def _load_npz(path: Path) -> tuple[np.ndarray, str]:
     with bounds.opened(path, ".npz file of numbers") as file, file.archive() as archive:
-        key = _chosen(path, [name.removesuffix(".npy") for name in archive.namelist()])
+        key = chosen_array(path, [name.removesuffix(".npy") for name in archive.namelist()])
         with archive.open(f"{key}.npy") as member, warnings.catch_warnings(action="ignore"):
             return np.lib.format.read_array(member, allow_pickle=False), key
 
 
-def _chosen(path: Path, names: list[str]) -> Any:
+def chosen_array(path: Path, names: list[str]) -> str:
     """The only array, or the one named X."""
     if len(names) == 1 or "X" in names:
         return "X" if "X" in names else names[0]

@@ -14,7 +14,7 @@ import numpy as np
 from preimage.exceptions import DataFileError, DataFileWarning
 from preimage.gram import tiles
 from preimage.io.chunks import Chunks, joined, release, rows_at_once
-from preimage.io.columns import Columns
+from preimage.io.columns import Columns, column_label
 
 LARGE = 256 * 2**20  # bytes of numbers from which a file is read in blocks
 
@@ -34,7 +34,7 @@ class Reading:
     delimiter, decimal, encoding : str or None
         Of a text file.
     thousands : str or None
-        Separator of thousands in the numbers of a text file.
+        Thousands separator of a text file.
     header : bool or None
         Whether the first line of a text file names the columns.
     missing : tuple of str
@@ -261,7 +261,11 @@ class Data:
 
     def to_fit(self) -> np.ndarray | Chunks:
         """All rows in memory, or chunks if they are many."""
-        return _FileChunks(self) if self.is_large else self.whole()
+        if not self.is_large:
+            return self.whole()
+        chunks = Chunks(self.blocks)
+        vars(chunks)["shape"] = self.shape  # known, so that no pass has to count the rows
+        return chunks
 
     def _walk(self) -> Iterator[np.ndarray]:
         if callable(self.source):
@@ -272,30 +276,21 @@ class Data:
                 release(self.source)
 
     def _refuse_gaps(self, block: np.ndarray, first: int, gaps: bool) -> None:
-        allowed = np.isfinite(block)
-        if gaps:
-            allowed |= np.isnan(block)
-        if not allowed.all():
-            row, column = np.argwhere(~allowed)[0]
-            what = "is missing (`preimage impute` fills gaps)" if np.isnan(block[row, column]) else "is infinite"
-            raise DataFileError(
-                f"{self.name}: the number in row {first + row + 1}, column {self._column(int(column))} {what}."
-            )
-
-    def _column(self, number: int) -> str:
-        return repr(self.form.columns[number]) if self.form.columns else str(number + 1)
+        if wrong := first_not_finite(block, gaps=gaps):
+            what = "is missing (`preimage impute` fills gaps)" if np.isnan(block[wrong]) else "is infinite"
+            column = column_label(self.form.columns, wrong[1])
+            raise DataFileError(f"{self.name}: the number in row {first + wrong[0] + 1}, column {column} {what}.")
 
 
-class _FileChunks(Chunks):
-    """The rows of a file in blocks, with a known number of rows."""
-
-    def __init__(self, data: Data):
-        self._shape = data.shape
-        super().__init__(data.blocks)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self._shape
+def first_not_finite(block: np.ndarray, *, gaps: bool) -> tuple[int, int] | None:
+    """The row and column of the first infinite number, or NaN unless ``gaps``; None if there is none."""
+    allowed = np.isfinite(block)
+    if gaps:
+        allowed |= np.isnan(block)
+    if allowed.all():
+        return None
+    row, column = np.argwhere(~allowed)[0].tolist()
+    return row, column
 
 
 def floating_block(block: np.ndarray, name: str, scale: float = 1.0) -> np.ndarray:

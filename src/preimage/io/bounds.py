@@ -1,7 +1,7 @@
 """Bounds on the bytes, entries, depth and time that reading a file may take; every reader opens its file here.
 
 A compressed file can claim any size. Every reader gets its file from :func:`opened`, and calls
-:meth:`BoundedFile.allow` before it unfolds anything, so nothing that is refused is ever allocated.
+:meth:`BoundedFile.allow` before it expands anything, so nothing that is refused is ever allocated.
 
 =============  ====================================================================================================
 bound          refuses
@@ -44,21 +44,21 @@ BUFFER = 2**16
 
 @dataclass(frozen=True, eq=False)
 class BoundedFile:
-    """An open file whose reader asks before it unfolds anything."""
+    """An open file whose reader asks before it expands anything."""
 
     name: str
     stream: BinaryIO
     size: int
 
-    def allow(self, unfolded: float, ratio: float = RATIO, *, bits: int = 8) -> None:
-        """Refuse to unfold to so many bytes if the file cannot hold them or the memory cannot keep them.
+    def allow(self, expanded: float, ratio: float = RATIO, *, bits: int = 8) -> None:
+        """Refuse to expand to so many bytes if the file cannot hold them or the memory cannot keep them.
 
         ``bits`` is the number of bits of a byte that are used: 1 for a black-and-white pixel.
         """
-        refuse_claim(self.name, unfolded * bits / 8, self.size, ratio)
-        if unfolded > free_memory() / 2:
+        refuse_claim(self.name, expanded * bits / 8, self.size, ratio)
+        if expanded > free_memory() / 2:
             raise DataFileError(
-                f"{self.name} unfolds to {unfolded / 2**20:,.0f} MiB, too much for the memory: save it as .npy, which "
+                f"{self.name} expands to {expanded / 2**20:,.0f} MiB, too much for the memory: save it as .npy, which "
                 "is read in parts."
             )
 
@@ -114,11 +114,11 @@ def stream(path: str | os.PathLike[str], *, timed: bool = True, lines: bool = Fa
     return io.BufferedReader(watched, BUFFER)
 
 
-def refuse_claim(name: str, unfolded: float, size: int, ratio: float = RATIO) -> None:
-    """Refuse a file that claims to unfold to more bytes than its size on disk can hold."""
-    if unfolded > max(FREELY, ratio * size):
+def refuse_claim(name: str, expanded: float, size: int, ratio: float = RATIO) -> None:
+    """Refuse a file that claims to expand to more bytes than its size on disk can hold."""
+    if expanded > max(FREELY, ratio * size):
         raise DataFileError(
-            f"{name} unfolds to {unfolded / 2**20:,.0f} MiB, too much for {size:,} bytes to be trusted."
+            f"{name} expands from {size:,} bytes to {expanded / 2**20:,.0f} MiB, too much to be trusted."
         )
 
 
@@ -162,9 +162,9 @@ class _Watched(io.RawIOBase):
         count = self._file.readinto(buffer) or 0
         self._left -= count
         if self._left < 0:
-            raise DataFileError(f"{self._shown} makes its reader go round in circles: it is damaged.")
+            raise DataFileError(f"{self._shown} makes its reader start again and again: it is damaged.")
         if monotonic() > self._deadline:
-            raise DataFileError(f"{self._shown} takes too long to read: it is damaged, or made to take long.")
+            raise DataFileError(f"{self._shown} takes too long to read: it is damaged or malicious.")
         if self._line is not None:
             self._check_line(bytes(buffer[:count]))
         return count

@@ -87,7 +87,7 @@ class Chunks:
 
         If all are taken, no random number is drawn, so a seed gives the same model from every source of few rows.
         """
-        chosen = _drawn(self.shape[0], n_rows, rng)
+        chosen = drawn_numbers(self.shape[0], n_rows, rng)
         found, first = [], 0
         for block in self:
             inside = chosen[(chosen >= first) & (chosen < first + len(block))] - first
@@ -117,7 +117,7 @@ class ArrayChunks(Chunks):
             release(self.array)
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-        return check_array(self.array[_drawn(len(self.array), n_rows, rng)], dtype=[np.float64, np.float32])
+        return check_array(self.array[drawn_numbers(len(self.array), n_rows, rng)], dtype=[np.float64, np.float32])
 
 
 def release(array: np.ndarray) -> None:
@@ -127,7 +127,8 @@ def release(array: np.ndarray) -> None:
         pages.madvise(mmap.MADV_DONTNEED)
 
 
-def _drawn(n: int, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+def drawn_numbers(n: int, n_rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of at most ``n_rows`` of n rows, drawn without replacement, in ascending order."""
     return np.arange(n) if n <= n_rows else np.sort(rng.choice(n, n_rows, replace=False))
 
 

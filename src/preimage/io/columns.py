@@ -61,7 +61,7 @@ class Columns:
         """The cells that are carried along, as text, row by row."""
         for block in self.walk():
             columns = [plain_values([column]) for column in block]
-            yield from zip(*([_text(value) for value in column] for column in columns), strict=True)
+            yield from zip(*([cell_text(value) for value in column] for column in columns), strict=True)
 
     def followed_by(self, names: Sequence[str]) -> Columns:
         """The columns that are carried along, with other numbers after them."""
@@ -114,6 +114,11 @@ def arrow_matrix(batch: Any, places: Sequence[int]) -> np.ndarray:
     return matrix
 
 
+def column_label(names: Sequence[str] | None, place: int) -> str:
+    """The name of a column in quotes, or its number from 1."""
+    return repr(names[place]) if names else str(place + 1)
+
+
 def in_words(names: Iterable[Any]) -> str:
     """Columns in a sentence: column 'a', or columns 'a', 'b' and 7 others."""
     named = [repr(name) for name in names]
@@ -134,7 +139,8 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _text(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """A cell that is carried along as text, empty if it is missing."""
     return "" if value is None else str(value)
 
 

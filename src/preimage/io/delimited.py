@@ -7,7 +7,6 @@ import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -17,7 +16,7 @@ import numpy as np
 from preimage.exceptions import DataFileError
 from preimage.io import arrow_text, bounds, dialect, records, tables
 from preimage.io.base import LARGE, Data, Form, Reading
-from preimage.io.columns import Columns, Pieces, all_columns, plain_values
+from preimage.io.columns import Columns, Pieces, all_columns, cell_text, plain_values
 from preimage.io.spreadsheets import harmless
 
 ARROW = 2**20  # bytes from which pyarrow reads a text, if it is installed
@@ -64,18 +63,12 @@ def _texts(columns: Sequence[np.ndarray | Pieces], table: Columns | None, decima
     whole = frozenset[int]() if table is None else table.whole
     for place, column in enumerate(columns):
         if not isinstance(column, np.ndarray):
-            yield harmless(_text(value) for value in plain_values(column))
+            yield harmless(map(cell_text, plain_values(column)))
             continue
         texts = ["" if text == "nan" else text for text in column.astype(str).tolist()]
         if place in whole:
             texts = [text.removesuffix(".0") for text in texts]
         yield [text.replace(".", decimal) for text in texts] if decimal != "." else texts
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return value.isoformat(" ") if isinstance(value, datetime) else str(value)
 
 
 def _read(name: str, open_bytes: Callable[[], BinaryIO], size: int, reading: Reading) -> Data:
@@ -90,11 +83,8 @@ class _Text(records.Records):
     def __init__(self, name: str, open_bytes: Callable[[], BinaryIO], reading: Reading, by_arrow: bool):
         self.name, self._open_bytes, self._by_arrow = name, open_bytes, by_arrow
         self._encoding = reading.encoding or dialect.encoding(open_bytes)
-        try:
-            with self._opened() as file:
-                self.found = dialect.recognised(name, file, reading, self._encoding)
-        except csv.Error as error:
-            raise DataFileError(f"{name} is not a table in text: {error}.") from error
+        with self._opened() as file:
+            self.found = dialect.recognised(name, file, reading, self._encoding)
         super().__init__(name, self._lines, reading, self.found.dialect.decimal)
 
     def blocks(self, numbers: Sequence[int], others: Sequence[int]) -> Iterator[tuple[np.ndarray, list[Any]]]:
@@ -118,14 +108,11 @@ class _Text(records.Records):
 
     def _lines(self) -> Iterator[records.Line]:
         """The number and the cells of every line, starting with a header found in a comment."""
-        try:
-            with self._opened() as file:
-                for _ in range(self.found.skip):
-                    next(file)
-                named = [(self.found.skip, self.found.names)] if self.found.names else []
-                yield from _with_gaps(chain(named, self._parsed(file)))
-        except csv.Error as error:
-            raise DataFileError(f"{self.name} is not a table in text: {error}.") from error
+        with self._opened() as file:
+            for _ in range(self.found.skip):
+                next(file)
+            named = [(self.found.skip, self.found.names)] if self.found.names else []
+            yield from _with_gaps(chain(named, self._parsed(file)))
 
     def _parsed(self, file: TextIO) -> Iterator[records.Line]:
         if self.found.dialect.delimiter == " ":
@@ -143,6 +130,8 @@ class _Text(records.Records):
                 raise DataFileError(
                     f"{self.name} is not text in {encoding}: give its encoding by encoding=, such as cp1252."
                 ) from error
+            except csv.Error as error:
+                raise DataFileError(f"{self.name} is not a table in text: {error}.") from error
 
 
 def _with_gaps(lines: Iterable[records.Line]) -> Iterator[records.Line]:

@@ -119,7 +119,7 @@ def _delimiter(sample: Sequence[str], quote: str) -> str:
     for delimiter in DELIMITERS:
         rows = list(_cells(sample, delimiter, quote, f"{delimiter} {quote}" in "".join(sample)))
         rows = [row for row in (rows[:-1] if len(sample) == SAMPLE else rows) if row]
-        if rows and is_even([len(row) for row in rows]):
+        if rows and _are_equally_wide([len(row) for row in rows]):
             cells = [cell for row in rows[1:] or rows for cell in row]  # the first line may hold names
             shares[delimiter] = sum(map(_is_number, cells)) / len(cells)
     if shares:
@@ -128,7 +128,7 @@ def _delimiter(sample: Sequence[str], quote: str) -> str:
     return common[0] if common else ","
 
 
-def is_even(widths: Sequence[int]) -> bool:
+def _are_equally_wide(widths: Sequence[int]) -> bool:
     """Whether lines are equally wide; the first may lack the name of the row names, as R writes it."""
     return widths[-1] > 1 and len(set(widths[1:])) <= 1 and widths[0] in (widths[-1], widths[-1] - 1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +87,7 @@ def new_folder(path: Path, form: Form, overwrite: bool) -> Iterator[Callable[[It
         remove_leftovers(path)
     _check_folder(path, form, overwrite)
     with begun(path) as unfinished:
-        yield lambda blocks: _fill(unfinished, blocks, form)
+        yield lambda blocks: _fill(unfinished, chain.from_iterable(blocks), form)
         _replace(unfinished, path, form)
 
 
@@ -134,12 +135,9 @@ def _replace(unfinished: Path, path: Path, form: Form) -> None:
             raise
 
 
-def _fill(folder: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
-    number = 0
-    for block in blocks:
-        for row in block:
-            _save(folder / _name(form, number), row[None], form)
-            number += 1
+def _fill(folder: Path, rows: Iterable[np.ndarray], form: Form) -> None:
+    for number, row in enumerate(rows):
+        _save(folder / _name(form, number), row[None], form)
 
 
 def _name(form: Form, number: int) -> str:
@@ -155,7 +153,7 @@ def _save(path: Path, rows: np.ndarray, form: Form) -> None:
 def _single(file: Path) -> DecodedImage:
     found = pixels.load_image(file)
     if found.several:
-        raise DataFileError(f"{file} holds several pages: give it alone, or save the pages as files.")
+        raise DataFileError(f"{file} holds several pages: read it alone, or save the pages as separate files.")
     if found.form.alpha is not None:
         raise DataFileError(f"{file} has transparent parts, which a folder cannot keep: save it without them.")
     grey = found.form.repeated  # other images of the folder may be in colour

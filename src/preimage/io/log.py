@@ -10,7 +10,7 @@ import numpy as np
 
 from preimage.exceptions import DataFileError
 from preimage.io.dialect import DELIMITERS
-from preimage.io.records import MISSING
+from preimage.io.records import MISSING, parsed_float
 
 
 class Layout(NamedTuple):
@@ -107,7 +107,4 @@ def _number(cell: str, mark: str, missing: Collection[str]) -> float | None:
         return float("nan")
     if mark != "," and "." not in cell:
         cell = cell.replace(",", ".")
-    try:
-        return None if "_" in cell else float(cell)
-    except ValueError:
-        return None
+    return parsed_float(cell)

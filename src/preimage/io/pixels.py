@@ -153,7 +153,7 @@ def _by_pillow(opened: Any, file: Path, bounded: BoundedFile) -> DecodedImage:
         opened.seek(number)
         pages.append(_plain(opened.copy(), file))
         if (pages[-1].mode, pages[-1].size) != (pages[0].mode, pages[0].size):
-            raise DataFileError(f"{file}: page {number + 1} differs from the first; save the pages as files.")
+            raise DataFileError(f"{file}: page {number + 1} differs from the first; save the pages as separate files.")
     return DecodedImage(np.stack([_array(page) for page in pages]), Pixels(MODES[pages[0].mode]), several=True)
 
 
@@ -208,7 +208,7 @@ def _by_tifffile(file: Path) -> DecodedImage:
     if not pages:
         raise DataFileError(f"{file} is empty, damaged, or no image.")
     if len({(page.shape, page.dtype) for page in pages}) > 1:
-        raise DataFileError(f"{file} has pages of different size or type; save them as files.")
+        raise DataFileError(f"{file} has pages of different sizes or types; save them as separate files.")
     array = np.stack(pages)
     if array.dtype.kind not in "fiu" or not (array.ndim == 3 or (array.ndim == 4 and array.shape[3] == 3)):
         raise DataFileError(

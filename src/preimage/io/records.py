@@ -13,6 +13,7 @@ import numpy as np
 from preimage.exceptions import DataFileError
 from preimage.io.base import Reading, note
 from preimage.io.chunks import rows_at_once
+from preimage.io.columns import column_label
 
 MISSING = {"", "na", "nan", "n/a", "#n/a", "#na", "<na>", "null", "none", "nil", "nat", "missing", "?", "-", "--", "."}
 MISSING |= {"#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"}  # what a spreadsheet shows in place of a number
@@ -95,7 +96,7 @@ class Records:
         values = self._values(cells)
         if None in values:
             row = values.index(None)
-            named = repr(self.names[place]) if self.names else place + 1
+            named = column_label(self.names, place)
             first = self.names is None and lines[row][0] == self._first
             cell = _text(cells[row])
             raise DataFileError(
@@ -132,10 +133,7 @@ class Records:
             cell = cell.replace(self._thousands, "")
         if self.decimal == ",":
             cell = cell.replace(",", ".") if "." not in cell else "_"
-        try:
-            return None if "_" in cell else float(cell)  # Python reads 1_000, but no other program writes it
-        except ValueError:
-            return None
+        return parsed_float(cell)
 
     def _kind(self, cells: Sequence[Any]) -> str:
         values = self._values(cells)
@@ -171,6 +169,14 @@ class Records:
             shown = ", ".join(_text(cell) for cell in cells[:3])
             note(f"{self.name}: the first line ({shown}, …) is read as numbers; header=True takes it for names.")
         return counts and nameless and len(counted) > 0
+
+
+def parsed_float(text: str) -> float | None:
+    """The number in a text; None if there is none, or one like 1_000, which only Python reads."""
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
 
 
 def _is_whole(cell: str) -> bool:

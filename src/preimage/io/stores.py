@@ -63,13 +63,10 @@ def _is_store(path: str) -> bool:
 
     place = Path(path)
     if not place.is_dir():
-        return place.is_file() and place.suffix.lower() in (".h5", ".hdf5") and _distributed("sources").is_store(place)
-    return not image_files(place) and _might_be(place) and _distributed("sources").is_store(place)
-
-
-def _might_be(place: Path) -> bool:
-    marks = {".npy", ".parquet"}
-    return any(name.suffix.lower() in marks or name.name in ("zarr.json", ".zarray") for name in place.iterdir())
+        return place.is_file() and place.suffix.lower() in (".h5", ".hdf5")
+    return not image_files(place) and any(
+        file.suffix.lower() in (".npy", ".parquet") or file.name in ("zarr.json", ".zarray") for file in place.iterdir()
+    )
 
 
 def _distributed(module: str) -> Any:

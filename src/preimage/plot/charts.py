@@ -43,7 +43,8 @@ def chart(monitor, X, axes=None, *, time=None):
     """
     axes = grid_of_axes(axes, 2, 1, size=(7.2, 2.1)).ravel()
     found = monitor.statistics(X)
-    time, label = (np.arange(1, len(found.T2) + 1), "row") if time is None else (np.asarray(time), _axis_label(time))
+    time = np.arange(1, len(found.T2) + 1) if time is None else np.asarray(time)
+    is_numbered = time.dtype.kind in "iuf"  # dates need no label
     for ax, title, values, limit in zip(axes, ("T²", "SPE"), found, monitor.limits_, strict=True):
         shown = _drawable(values, limit)
         over = values > limit
@@ -53,9 +54,9 @@ def chart(monitor, X, axes=None, *, time=None):
         ax.set(yscale="log", ylabel=title)
         ax.margins(x=0.01)
         ax.legend(fontsize="small", ncols=3, loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
-        if time.dtype.kind not in "iuf":
+        if not is_numbered:
             _shorten_dates(ax)
-    axes[-1].set_xlabel(label)
+    axes[-1].set_xlabel("row" if is_numbered else "")
     return axes
 
 
@@ -107,11 +108,6 @@ def contributions(monitor, X, row: int, ax=None, *, n_columns: int = 10):
         ax.text(size, place, f" {reading:.4g}, expected {expected:.4g}", va="center", fontsize="small")
     ax.set(yticks=places, yticklabels=table["column"], xlabel="contribution", xlim=(0, 1.9 * max(sizes.max(), 1e-300)))
     return ax
-
-
-def _axis_label(time) -> str:
-    """The label of the time axis; dates need none."""
-    return "row" if np.asarray(time).dtype.kind in "iuf" else ""
 
 
 def _shorten_dates(ax) -> None:

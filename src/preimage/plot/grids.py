@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from preimage._typing import RowsLike
-from preimage.plot.style import COLORS, GREY, LINES, grid_of_axes
+from preimage.plot.style import COLORS, GREY, grid_of_axes, style
 
 
 def images(groups: Mapping[str, Any], shape: tuple[int, ...], axes=None, *, n_images: int = 8, cmap: str = "gray"):
@@ -99,7 +99,8 @@ def signals(groups: Mapping[str, Any], axes=None, *, n_signals: int = 3, rate: f
     time = np.arange(length) / (rate or 1)
     for k, ax in enumerate(axes):
         for number, (name, X) in enumerate(rows.items()):
-            look = _after(number - 1) if number else {"color": GREY, "linewidth": 0.8}
+            after = style(number - 1) | {"marker": "", "linewidth": 1.5}
+            look = after if number else {"color": GREY, "linewidth": 0.8}
             ax.plot(time, X[k], **look, label=name)
         ax.margins(x=0)
     axes[0].legend(fontsize="small", ncols=len(rows), loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
@@ -179,7 +180,3 @@ def _rows(name: str, X: RowsLike, d: int) -> np.ndarray:
     if X.ndim != 2 or X.shape[1] != d or not len(X):
         raise ValueError(f"{name!r} has the shape {X.shape}, but rows of {d} numbers are needed.")
     return X
-
-
-def _after(number: int) -> dict[str, Any]:
-    return {"color": COLORS[number % len(COLORS)], "linestyle": LINES[number % len(LINES)], "linewidth": 1.5}

@@ -40,7 +40,7 @@ class LocalPCA:
 
         def reconstruct(rows: np.ndarray) -> np.ndarray:
             patches = np.stack([c + (rows - c) @ a.T @ a for c, a in zip(centers, axes, strict=True)], axis=1)
-            far = _squares(rows, centers)
+            far = np.square(rows[:, None] - centers).sum(axis=2)
             weights = np.exp(-(far - far.min(axis=1, keepdims=True)) / (2 * width2))
             return np.einsum("nr,nrd->nd", weights / weights.sum(axis=1, keepdims=True), patches)
 
@@ -49,7 +49,3 @@ class LocalPCA:
 
 def _axes(rows: np.ndarray, count: int) -> np.ndarray:
     return np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2][:count]
-
-
-def _squares(rows: np.ndarray, centers: np.ndarray) -> np.ndarray:
-    return np.square(rows[:, None] - centers).sum(axis=2)

@@ -8,7 +8,7 @@ import numpy as np
 
 from preimage.report import Picture, Table
 from preimage.statistics.metrics import mse
-from preimage_papers.claims import Claim, Findings, Verdict, grade
+from preimage_papers.claims import Claim, Findings, grade, verdict
 from preimage_papers.drawing import canvas, curves, image_grid, join
 from preimage_papers.gedon2023.methods import filtered, invertible, linear, supervised
 from preimage_papers.protocols import USPS, digits
@@ -19,8 +19,11 @@ SHARES = (0.01, 0.03, 0.1, 0.3, 1.0)  # of the features, Fig. A-3
 LEVELS = ("0.1", "0.25", "0.5", "0.75", "1")
 PIECES = ("ridge", "features", *(f"noise {level}" for level in LEVELS))
 SHOWN = 8
-PCA, KPCA, IKPCA = "PCA", "kPCA + SL", "ikPCA"
+PCA, KPCA, IKPCA = METHODS = "PCA", "kPCA + SL", "ikPCA"
 GRID = [(1e-3, 1e-3), (1e-3, 1e-2), (5e-3, 1e-3), (5e-3, 1e-2), (5e-3, 1e-1)]  # γ and λ of kPCA + SL
+
+Optimal = dict[str, list[int]]  # the best number of components of each method, by noise level
+Least = dict[str, np.ndarray]  # the errors there
 
 
 def measure(piece: str, seed: int, runs: int, n_train: int, n_test: int, n_features: int) -> dict[str, Any]:
@@ -81,18 +84,18 @@ def _kpca(train, noisy, clean, grid) -> tuple[np.ndarray, np.ndarray]:
 
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
     """The claims about ridge, features and noise."""
-    ridge = {name: np.mean(found["ridge"][name], axis=0) for name in (PCA, KPCA, IKPCA)}
+    ridge = {name: np.mean(found["ridge"][name], axis=0) for name in METHODS}
     features = {name: np.mean(values, axis=0) for name, values in found["features"].items()}
-    levels = {
-        level: {name: np.mean(found[f"noise {level}"][name], axis=0) for name in (PCA, KPCA, IKPCA)} for level in LEVELS
-    }
+    errors = {name: [np.mean(found[f"noise {level}"][name], axis=0) for level in LEVELS] for name in METHODS}
+    least = {name: np.array([values.min() for values in levels]) for name, levels in errors.items()}
+    optimal = {name: [NUMBERS[int(np.argmin(values))] for values in levels] for name, levels in errors.items()}
     claims = [
         *_ridge_claims(ridge, published),
         *_feature_claims(features, published),
-        *_noise_claims(levels, published),
+        *_noise_claims(optimal, least, published),
     ]
-    tables = [_ridge_table(ridge, len(found["ridge"][PCA])), _noise_table(levels)]
-    pictures = [_draw_ridge(ridge), _draw_features(features), _draw_noise(levels)]
+    tables = [_ridge_table(ridge, len(found["ridge"][PCA])), _noise_table(optimal, least)]
+    pictures = [_draw_ridge(ridge), _draw_features(features), _draw_noise(optimal, least)]
     for level in ("0.25", "0.5"):
         groups = found[f"noise {level}"]["images"][0]
         pictures.append(
@@ -152,9 +155,7 @@ def _feature_claims(features: dict[str, np.ndarray], published: dict[str, Any]) 
     ]
 
 
-def _noise_claims(levels: dict[str, dict[str, np.ndarray]], published: dict[str, Any]) -> list[Claim]:
-    optimal = {name: [NUMBERS[int(np.argmin(levels[n][name]))] for n in LEVELS] for name in (PCA, KPCA, IKPCA)}
-    least = {name: np.array([levels[n][name].min() for n in LEVELS]) for name in (PCA, KPCA, IKPCA)}
+def _noise_claims(optimal: Optimal, least: Least, published: dict[str, Any]) -> list[Claim]:
     worst = max(float(np.max(least[name] / np.min(list(least.values()), axis=0))) for name in least)
     return [
         Claim(
@@ -168,11 +169,7 @@ def _noise_claims(levels: dict[str, dict[str, np.ndarray]], published: dict[str,
             "Fig. A-6: tuned, all methods are similar at all noise levels",
             "–",
             "; ".join(f"{name} {join(values, '.4f')}" for name, values in least.items()),
-            Verdict.HOLDS
-            if worst <= 1 + published["similar"]
-            else Verdict.PARTLY
-            if worst <= 1 + 2 * published["similar"]
-            else Verdict.FAILS,
+            verdict(worst <= 1 + published["similar"], worst <= 1 + 2 * published["similar"]),
             f"within {published['similar']:.0%} of the best (in part: twice that); the worst is {worst - 1:.0%} above",
         ),
     ]
@@ -185,14 +182,12 @@ def _ridge_table(errors: dict[str, np.ndarray], runs: int) -> Table:
     return Table(["components", *map(str, NUMBERS)], rows, caption)
 
 
-def _noise_table(levels: dict[str, dict[str, np.ndarray]]) -> Table:
+def _noise_table(optimal: Optimal, least: Least) -> Table:
     rows = [
-        [level, *(f"{v.min():.4f} at {NUMBERS[int(np.argmin(v))]}" for v in entry.values())]
-        for level, entry in levels.items()
+        [level, *(f"{least[name][row]:.4f} at {optimal[name][row]}" for name in METHODS)]
+        for row, level in enumerate(LEVELS)
     ]
-    return Table(
-        ["σ", PCA, KPCA, IKPCA], rows, "Gedon et al., Figs. A-5 and A-6: least error, and at how many components."
-    )
+    return Table(["σ", *METHODS], rows, "Gedon et al., Figs. A-5 and A-6: least error, and at how many components.")
 
 
 def _draw_ridge(errors: dict[str, np.ndarray]) -> Picture:
@@ -210,11 +205,9 @@ def _draw_features(features: dict[str, np.ndarray]) -> Picture:
     return Picture(figure, "Gedon et al., Fig. A-3: the number r of features, σ = 0.5, at the best λ.")
 
 
-def _draw_noise(levels: dict[str, dict[str, np.ndarray]]) -> Picture:
+def _draw_noise(optimal: Optimal, least: Least) -> Picture:
     figure, axes = canvas(1, 2, (3.6, 2.8))
-    sigmas, names = [float(level) for level in LEVELS], (PCA, KPCA, IKPCA)
-    best = {name: [NUMBERS[int(np.argmin(levels[n][name]))] for n in LEVELS] for name in names}
-    least = {name: [levels[n][name].min() for n in LEVELS] for name in names}
-    curves(axes[0, 0], sigmas, best, xlabel="σ", ylabel="best number of components")
+    sigmas = [float(level) for level in LEVELS]
+    curves(axes[0, 0], sigmas, optimal, xlabel="σ", ylabel="best number of components")
     curves(axes[0, 1], sigmas, least, xlabel="σ", ylabel="MSE")
     return Picture(figure, "Gedon et al., Figs. A-5 and A-6: the best number of components, and its error.")

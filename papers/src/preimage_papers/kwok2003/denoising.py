@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -28,10 +29,12 @@ THEIRS, MIKAS, OURS, LINEAR = "Kwok & Tsang's", "Mika's", "distances, inner read
 RESTARTS = 5
 WATCHED = 20  # test images per digit on which the plain iteration is tried
 
+Cell = tuple[str, int]  # a noise and the number of training images
+
 
 def pieces(noises: Iterable[str]) -> tuple[str, ...]:
     """Every kernel with every noise and size."""
-    return tuple(f"{kernel}, {noise}, {size}" for kernel in KERNELS for noise in noises for size in SIZES)
+    return tuple(f"{kernel}, {noise}, {size}" for kernel, noise, size in product(KERNELS, noises, SIZES))
 
 
 def digit_sets(digit: int, n_train: int, n_test: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -75,7 +78,7 @@ def denoise(kernel: Kernel, train, noisy, clean, rng) -> tuple[dict[str, np.ndar
     found = {name: way.prepare(model, rng)(targets, noisy).points for name, way in ways.items()}
     found[LINEAR] = linear_oracle(train)(noisy, clean)
     few = slice(None, WATCHED)
-    starts = [noisy[few], *_training_starts(train, len(noisy[few]), rng)]
+    starts = [noisy[few], *(train[rng.integers(len(train), size=len(noisy[few]))] for _ in range(RESTARTS))]
     return found, 1.0 if radial else float(np.mean(settles(targets[few], starts)))
 
 
@@ -95,47 +98,39 @@ def settles(targets: Weighted, starts: Iterable[np.ndarray], steps: int = 200, t
     return rest
 
 
-def _training_starts(train: np.ndarray, count: int, rng: np.random.Generator) -> list[np.ndarray]:
-    return [train[rng.integers(len(train), size=count)] for _ in range(RESTARTS)]
-
-
 def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
     """The claims of the tables, whose figures are lost."""
     noises = list(dict.fromkeys(piece.split(", ")[1] for piece in found))
+    cells = list(product(noises, SIZES))
     claims = [
-        _ahead_claim(found, noises, published),
+        _ahead_claim(found, cells),
         _smaller_claim(found, noises, "gaussian", (THEIRS, MIKAS)),
-        _polynomial_claim(found, noises),
-        _settling_claim(found, noises, published),
+        _polynomial_claim(found, cells),
+        _settling_claim(found, cells, published),
         _smaller_claim(found, noises, "polynomial", (THEIRS,)),
-        _linear_claim(found, noises),
+        _linear_claim(found, cells),
     ]
-    tables = [_table(found, noises, kernel) for kernel in KERNELS]
+    tables = [_table(found, cells, kernel) for kernel in KERNELS]
     return Findings(claims, tables, list(_pictures(found, noises)))
 
 
-def _mean(found: dict[str, Any], kernel: str, noise: str, size: int, name: str) -> float:
-    return float(np.mean(found[f"{kernel}, {noise}, {size}"]["snr"][name]))
-
-
-def _gaps(found: dict[str, Any], kernel: str, noise: str, size: int, a: str, b: str) -> tuple[float, float]:
+def _gap(found: dict[str, Any], kernel: str, cell: Cell, a: str, b: str) -> tuple[float, float]:
     """Mean difference of two methods over the test images, and its standard error."""
-    scores = found[f"{kernel}, {noise}, {size}"]["snr"]
+    scores = found[f"{kernel}, {cell[0]}, {cell[1]}"]["snr"]
     gap = np.array(scores[a]) - np.array(scores[b])
     return float(gap.mean()), float(gap.std() / np.sqrt(gap.size))
 
 
-def _ahead_claim(found: dict[str, Any], noises: list[str], published: dict[str, Any]) -> Claim:
-    cells = {(noise, size): _gaps(found, "gaussian", noise, size, THEIRS, MIKAS) for noise in noises for size in SIZES}
-    lost = [f"{noise} with {size}" for (noise, size), (gap, _) in cells.items() if gap <= 0]
-    inner = [_gaps(found, "gaussian", noise, size, OURS, MIKAS)[0] for noise, size in cells]
+def _ahead_claim(found: dict[str, Any], cells: list[Cell]) -> Claim:
+    gaps, errors = zip(*(_gap(found, "gaussian", cell, THEIRS, MIKAS) for cell in cells), strict=True)
+    lost = [f"{noise} with {size}" for (noise, size), gap in zip(cells, gaps, strict=True) if gap <= 0]
+    inner = [_gap(found, "gaussian", cell, OURS, MIKAS)[0] for cell in cells]
     return Claim(
         "Tables 1, 2: with the Gaussian kernel their pre-images have a higher SNR than Mika's",
         "in every cell (figures lost in our copy)",
-        f"{len(cells) - len(lost)} of {len(cells)} cells, {min(g for g, _ in cells.values()):+.2f} to "
-        f"{max(g for g, _ in cells.values()):+.2f} dB",
-        grade(gap > 0 for gap, _ in cells.values()),
-        f"standard errors up to {max(e for _, e in cells.values()):.2f} dB; "
+        f"{len(cells) - len(lost)} of {len(cells)} cells, {min(gaps):+.2f} to {max(gaps):+.2f} dB",
+        grade(gap > 0 for gap in gaps),
+        f"standard errors up to {max(errors):.2f} dB; "
         + (f"behind at {', '.join(lost)}; " if lost else "")
         + f"with ⟨Pφ, φ(xᵢ)⟩ read as it is, {sum(g > 0 for g in inner)} of {len(inner)} cells are ahead",
     )
@@ -143,7 +138,7 @@ def _ahead_claim(found: dict[str, Any], noises: list[str], published: dict[str, 
 
 def _smaller_claim(found: dict[str, Any], noises: list[str], kernel: str, methods: tuple[str, ...]) -> Claim:
     gains = [
-        _mean(found, kernel, noise, 300, name) - _mean(found, kernel, noise, 60, name)
+        np.mean(found[f"{kernel}, {noise}, 300"]["snr"][name]) - np.mean(found[f"{kernel}, {noise}, 60"]["snr"][name])
         for noise in noises
         for name in methods
     ]
@@ -156,12 +151,8 @@ def _smaller_claim(found: dict[str, Any], noises: list[str], kernel: str, method
     )
 
 
-def _polynomial_claim(found: dict[str, Any], noises: list[str]) -> Claim:
-    gains = [
-        _mean(found, "polynomial", noise, size, THEIRS) - _mean(found, "polynomial", noise, size, "noisy")
-        for noise in noises
-        for size in SIZES
-    ]
+def _polynomial_claim(found: dict[str, Any], cells: list[Cell]) -> Claim:
+    gains = [_gap(found, "polynomial", cell, THEIRS, "noisy")[0] for cell in cells]
     return Claim(
         "Tables 3, 4: with (x·y + 1)³ their method always gives reasonable pre-images",
         "– (figures lost in our copy)",
@@ -171,10 +162,9 @@ def _polynomial_claim(found: dict[str, Any], noises: list[str]) -> Claim:
     )
 
 
-def _settling_claim(found: dict[str, Any], noises: list[str], published: dict[str, Any]) -> Claim:
-    shares = [np.mean(found[f"polynomial, {noise}, {size}"]["settled"]) for noise in noises for size in SIZES]
-    cells = [(noise, size) for noise in noises for size in SIZES]
-    safe = [_gaps(found, "polynomial", noise, size, MIKAS, THEIRS)[0] for noise, size in cells]
+def _settling_claim(found: dict[str, Any], cells: list[Cell], published: dict[str, Any]) -> Claim:
+    shares = [np.mean(found[f"polynomial, {noise}, {size}"]["settled"]) for noise, size in cells]
+    safe = [_gap(found, "polynomial", cell, MIKAS, THEIRS)[0] for cell in cells]
     return Claim(
         "§4.1.2: the polynomial fixed point fails to converge, even after restarts",
         "fails",
@@ -185,8 +175,8 @@ def _settling_claim(found: dict[str, Any], noises: list[str], published: dict[st
     )
 
 
-def _linear_claim(found: dict[str, Any], noises: list[str]) -> Claim:
-    gaps = [_gaps(found, "gaussian", noise, size, THEIRS, LINEAR)[0] for noise in noises for size in SIZES]
+def _linear_claim(found: dict[str, Any], cells: list[Cell]) -> Claim:
+    gaps = [_gap(found, "gaussian", cell, THEIRS, LINEAR)[0] for cell in cells]
     return Claim(
         "not in the paper: their method beats linear PCA with an oracle of its own",
         "– (not compared there)",
@@ -196,25 +186,21 @@ def _linear_claim(found: dict[str, Any], noises: list[str]) -> Claim:
     )
 
 
-def _table(found: dict[str, Any], noises: list[str], kernel: str) -> Table:
-    names = ["noisy", THEIRS, MIKAS, *([OURS] if kernel == "gaussian" else []), LINEAR]
-    rows = []
-    for noise in noises:
-        for size in SIZES:
-            piece = found[f"{kernel}, {noise}, {size}"]
-            cells = [f"{np.mean(piece['snr'][name]):.2f}" for name in names]
-            rows.append([noise, str(size), *cells, f"{np.mean(piece['settled']):.0%}"])
-    if kernel == "gaussian":
-        rows = [row[:-1] for row in rows]
-    which = "1 and 2" if kernel == "gaussian" else "3 and 4"
+def _table(found: dict[str, Any], cells: list[Cell], kernel: str) -> Table:
+    radial, rows = kernel == "gaussian", []
+    names = ["noisy", THEIRS, MIKAS, *([OURS] if radial else []), LINEAR]
+    for noise, size in cells:
+        piece = found[f"{kernel}, {noise}, {size}"]
+        ratios = [f"{np.mean(piece['snr'][name]):.2f}" for name in names]
+        at_rest = [] if radial else [f"{np.mean(piece['settled']):.0%}"]
+        rows.append([noise, str(size), *ratios, *at_rest])
     caption = (
-        f"Kwok & Tsang, Tables {which}, {kernel} kernel: mean SNR in dB, ours throughout. G: Gaussian noise by its "
-        "variance, clipped to [0, 1]; SP: salt and pepper. "
+        f"Kwok & Tsang, Tables {'1 and 2' if radial else '3 and 4'}, {kernel} kernel: mean SNR in dB, ours throughout. "
+        "G: Gaussian noise by its variance, clipped to [0, 1]; SP: salt and pepper. "
     )
-    if kernel == "polynomial":
+    if not radial:
         caption += "Mika's is our damped iteration; at rest: images for which the plain one converged."
-    at_rest = ["at rest"] if kernel == "polynomial" else []
-    return Table(["noise", "training images", *names, *at_rest], rows, caption)
+    return Table(["noise", "training images", *names, *([] if radial else ["at rest"])], rows, caption)
 
 
 def _pictures(found: dict[str, Any], noises: list[str]) -> Iterable[Picture]:

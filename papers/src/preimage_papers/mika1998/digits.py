@@ -12,7 +12,7 @@ from preimage.kernels import Gaussian
 from preimage.noise import GaussianNoise, SaltAndPepper
 from preimage.preimages import FixedPoint, find_preimage
 from preimage.report import Table
-from preimage_papers.claims import Claim, Findings, Verdict, grade
+from preimage_papers.claims import Claim, Findings, grade, verdict
 from preimage_papers.drawing import image_grid, join
 from preimage_papers.protocols import USPS, digits_of_every_class, smoothed, squared_distances
 
@@ -96,12 +96,12 @@ def _ratio_table(measured: dict[str, dict[str, Any]]) -> Table:
     return Table([*header, "ratio at the best n", "largest ratio at equal n"], rows, caption)
 
 
-def _means(store: dict[str, Any]) -> dict[int, np.ndarray]:
+def _distances(store: dict[str, Any]) -> dict[int, np.ndarray]:
     return {int(n): np.array(entry["distances"]) for n, entry in store.items()}
 
 
 def _ratios(entry: dict[str, Any]) -> dict[str, Any]:
-    linear, kernel = _means(entry["linear"]), _means(entry["kernel"])
+    linear, kernel = _distances(entry["linear"]), _distances(entry["kernel"])
     best_l, best_k = (min(store, key=lambda n: store[n].mean()) for store in (linear, kernel))
     rng = np.random.default_rng(0)
     rows = rng.integers(len(linear[1]), size=(200, len(linear[1])))
@@ -129,7 +129,7 @@ def _best_ratio_claim(noise: str, measured: dict[str, Any], published: dict[str,
         f"USPS, {noise} noise: ratio at each method's best n",
         f"{wanted:g} (n = 32 / {published['best_n'][noise]})",
         "; ".join(words),
-        Verdict.HOLDS if any(near) else Verdict.PARTLY if any(ahead) else Verdict.FAILS,
+        verdict(any(near), any(ahead)),
         f"holds within ± {tolerance:g} in one of three readings, in part where kernel PCA is ahead at all; "
         f"± {spread:.2f} over resampled test digits. The paper's c = 0.5 is twice the mean variance of its pixels: "
         "here " + ", ".join(f"{e['variance2']:.2f} {reading}" for reading, e in measured.items() if reading != "rule"),
@@ -148,7 +148,7 @@ def _equal_ratio_claim(measured: dict[str, dict[str, Any]], published: dict[str,
         f"USPS: up to {wanted} times better at equal n",
         f"up to {wanted}",
         "; ".join(f"{top:.2f} ({noise}, n = {n}), {reading}" for reading, (top, n, noise) in tops.items()),
-        Verdict.HOLDS if largest >= wanted / factor else Verdict.PARTLY if largest > 2 else Verdict.FAILS,
+        verdict(largest >= wanted / factor, largest > 2),
         f"holds within a factor {factor:g} in one of three readings, in part above 2; the largest over both noises and "
         "n = 1, 2, 4, …, 256",
     )
@@ -156,7 +156,7 @@ def _equal_ratio_claim(measured: dict[str, dict[str, Any]], published: dict[str,
 
 def _reconstruction_claim(found: dict[str, Any]) -> Claim:
     entry = found[f"{MAIN}-clean"]
-    linear, kernel = _means(entry["linear"]), _means(entry["kernel"])
+    linear, kernel = _distances(entry["linear"]), _distances(entry["kernel"])
     ahead = {n: linear[n].mean() < kernel[n].mean() for n in linear if n in kernel}
     crossing = min((n for n, won in ahead.items() if won and all(ahead[m] for m in ahead if m >= n)), default=None)
     return Claim(
@@ -203,7 +203,7 @@ def conclude_eigenvectors(found: dict[str, Any], published: dict[str, Any]) -> F
             "Fig. 2: the first eigenvectors are almost identical, except for signs",
             "–",
             f"|cos| between the first ones {alike:.3f}",
-            Verdict.HOLDS if alike >= published["alike"] else Verdict.FAILS,
+            grade([alike >= published["alike"]]),
             f"almost identical: |cos| of at least {published['alike']:g}, both centred",
         ),
         Claim(

@@ -11,7 +11,7 @@ from preimage.datasets import eleven_gaussians
 from preimage.kernels import Gaussian
 from preimage.preimages import FixedPoint
 from preimage.report import Table
-from preimage_papers.claims import Claim, Findings, Verdict, grade
+from preimage_papers.claims import Claim, Findings, grade, verdict
 from preimage_papers.drawing import join
 from preimage_papers.protocols import squared_distances
 
@@ -116,7 +116,7 @@ def _row_of_one_tenth(found: dict[str, Any], published: np.ndarray, close: np.nd
         f"Table 1, row σ = .1: medians within a factor {factor:g}",
         join(published, ".1f"),
         join(np.median(draws, axis=0), ".1f"),
-        Verdict.HOLDS if close.all() else Verdict.PARTLY if inside.mean() > 0.5 else Verdict.FAILS,
+        verdict(bool(close.all()), inside.mean() > 0.5),
         f"{close.sum()} of 9 medians; {inside.sum()} of 9 published cells lie between the 5 % and 95 % quantiles of "
         f"single draws, which differ by up to a factor {np.max(high / low):.0f} (at this σ a draw either finds its "
         "sources or does not); also tried: the plain iteration, early stopping, two narrower kernels, below",

@@ -13,7 +13,7 @@ from preimage.kernels import Gaussian, Linear
 from preimage.preimages import FixedPoint
 from preimage.report import Picture, Table
 from preimage_papers.baselines import Autoencoder, Hebbian, KernelHebbian, LocalPCA, PrincipalCurve
-from preimage_papers.claims import Claim, Findings, Verdict, grade
+from preimage_papers.claims import Claim, Findings, grade
 from preimage_papers.drawing import canvas, points
 
 KERNEL, COMPONENTS = Gaussian(0.5), 4
@@ -86,14 +86,14 @@ def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
             "§6.3: with the linear kernel kernel PCA is standard PCA",
             "–",
             f"largest difference of codes {entry['linear']:.1e}",
-            Verdict.HOLDS if entry["linear"] <= published["rounding"] else Verdict.FAILS,
+            grade([entry["linear"] <= published["rounding"]]),
             f"up to sign, within {published['rounding']:g}",
         ),
         Claim(
             "§6.3.2: the perceptron's outcome depends on its start; kernel PCA solves an eigenvalue problem",
             "–",
             f"errors of {STARTS} starts from {starts.min():.4f} to {starts.max():.4f}",
-            Verdict.HOLDS if starts.max() > published["differs"] * starts.min() else Verdict.FAILS,
+            grade([starts.max() > published["differs"] * starts.min()]),
             f"on a square, the worst start more than {published['differs']:g} times the best; kernel PCA has no start",
         ),
         Claim(
@@ -111,15 +111,19 @@ def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
             f"distances to the curve within {published['hebbian']:.0%}",
         ),
     ]
-    header = ["approach", "to the point itself, squared", "to its clean version, squared", "to the curve"]
+    return Findings(claims, [_table(entry["methods"])], [_draw(entry)])
+
+
+def _table(methods: dict[str, Any]) -> Table:
     rows = [
         [name, *(f"{np.mean(values[key]):.4f} ± {np.std(values[key]):.4f}" for key in ("itself", "clean", "curve"))]
-        for name, values in entry["methods"].items()
+        for name, values in methods.items()
     ]
-    caption = (
+    header = ["approach", "to the point itself, squared", "to its clean version, squared", "to the curve"]
+    about = (
         f"Five approaches on a half circle: mean distances of 200 rebuilt new points, {COMPONENTS} kernel components."
     )
-    return Findings(claims, [Table(header, rows, caption)], [_draw(entry)])
+    return Table(header, rows, about)
 
 
 def _draw(entry: dict[str, Any]) -> Picture:

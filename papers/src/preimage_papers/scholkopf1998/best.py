@@ -13,7 +13,7 @@ from preimage.features import Nystrom
 from preimage.features.landmarks import Uniform
 from preimage.kernels import Gaussian, Kernel, RationalQuadratic
 from preimage.report import Table
-from preimage_papers.claims import Claim, Findings, Verdict
+from preimage_papers.claims import Claim, Findings, grade
 from preimage_papers.scholkopf1998.recognition import PENALTIES, codes_of, digits, machine, unit
 from preimage_papers.scholkopf1998.toys import polynomial
 
@@ -95,7 +95,7 @@ def conclude(found: dict[str, Any], published: dict[str, Any]) -> Findings:
         "the best error of this library compared with the paper's best",
         f"{published['best']:.1f}",
         f"{error:.1f} ({entry['winner']}, {entry['best']}, {chosen['size']} components, C = {chosen['C']:g})",
-        Verdict.HOLDS if error <= published["best"] + published["within"] else Verdict.FAILS,
+        grade([error <= published["best"] + published["within"]]),
         f"no worse than the paper's by more than {published['within']:g} points, one standard deviation of the error "
         "of 2007 digits; everything chosen on held-out training digits, the test digits seen once",
     )

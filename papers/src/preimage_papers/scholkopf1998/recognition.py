@@ -10,7 +10,7 @@ import numpy as np
 from preimage import KernelPCA
 from preimage.kernels import Kernel
 from preimage.report import Picture, Table
-from preimage_papers.claims import Claim, Findings, Verdict, grade
+from preimage_papers.claims import Claim, Findings, Verdict, grade, verdict
 from preimage_papers.drawing import canvas, curves
 from preimage_papers.protocols import smoothed, usps
 from preimage_papers.scholkopf1998.toys import polynomial
@@ -18,7 +18,7 @@ from preimage_papers.scholkopf1998.toys import polynomial
 SIZES = (32, 64, 128, 256, 512, 1024, 2048)
 DEGREES = (1, 2, 3, 4, 5, 6, 7)
 PIXELS = ("smoothed", "raw")
-PIECES = tuple(f"{pixels}-{degree}" for pixels in ("smoothed", "raw") for degree in DEGREES)
+PIECES = tuple(f"{pixels}-{degree}" for pixels in PIXELS for degree in DEGREES)
 QUICK_PIECES = ("smoothed-1", "smoothed-3", "raw-3")
 PENALTIES = (1.0, 3.0, 10.0, 30.0)  # C of the machine, for codes of mean square norm 1
 
@@ -98,23 +98,21 @@ def published_errors(published: dict[str, Any]) -> dict[int, dict[int, float]]:
     }
 
 
-def _differences(found: dict[str, Any], wanted: dict[int, dict[int, float]], pixels: str) -> list[float]:
-    return [
-        value - wanted[int(piece.split("-")[1])][int(size)]
-        for piece, entry in found.items()
-        if piece.startswith(pixels)
-        for size, value in entry["errors"].items()
-    ]
-
-
 def _difference_claim(found, wanted, pixels: str, most: float) -> Claim:
-    gaps = np.array(_differences(found, wanted, pixels))
+    gaps = np.array(
+        [
+            value - wanted[int(piece.split("-")[1])][int(size)]
+            for piece, entry in found.items()
+            if piece.startswith(pixels)
+            for size, value in entry["errors"].items()
+        ]
+    )
     mean = float(np.abs(gaps).mean())
     return Claim(
         f"Table 1 on {pixels} pixels: test errors within {most:g} points on average",
         f"{gaps.size} cells",
         f"mean absolute difference {mean:.2f}, mean difference {gaps.mean():+.2f}, largest {np.abs(gaps).max():.1f}",
-        Verdict.HOLDS if mean <= most else Verdict.PARTLY if mean <= 2 * most else Verdict.FAILS,
+        verdict(mean <= most, mean <= 2 * most),
         "the standard deviation of an error of 5 % over 2007 digits is 0.5; the paper does not say how its pixels were "
         "prepared",
     )
@@ -164,7 +162,7 @@ def _best_claim(smooth: dict[int, dict[int, float]], published: dict[str, Any]) 
         "the best classifier errs on 4.0 % of the test digits",
         "4.0 (degree 5, 2048 components)",
         f"{error:.1f} (degree {degree}, {size} components)",
-        Verdict.HOLDS if abs(error - published["best"]) <= published["best_within"] else Verdict.FAILS,
+        grade([abs(error - published["best"]) <= published["best_within"]]),
         f"within {published['best_within']:g} points: a standard deviation of the error of 2007 digits is 0.44",
     )
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from preimage import KernelPCA, plot
 from preimage.datasets import parabola, three_clusters
+from preimage.exceptions import IndefiniteKernelWarning, silenced
 from preimage.kernels import Gaussian, Kernel, Polynomial, Sigmoid
 from preimage.report import Picture, Table
-from preimage_papers.claims import Claim, Findings, Verdict, grade
+from preimage_papers.claims import Claim, Findings, Verdict, grade, verdict
 from preimage_papers.drawing import canvas, join
 
 # Figure 3: x ~ U[−1, 1], y = x² + N(0, 0.2²), kernels (x·y)^d.
@@ -241,18 +242,13 @@ def conclude_sigmoid(found: dict[str, Any], published: dict[str, Any]) -> Findin
 
 def share_verdict(share: float, mostly: float) -> Verdict:
     """The verdict: holds if it does in most cases, in part if in half of them."""
-    return Verdict.HOLDS if share >= mostly else Verdict.PARTLY if share >= 0.5 else Verdict.FAILS
+    return verdict(share >= mostly, share >= 0.5)
 
 
 def _draw_clusters(entry: dict[str, Any], kernel: str, name: str) -> Picture:
-    import warnings
-
-    from preimage.exceptions import IndefiniteKernelWarning
-
     count = NUMBER[kernel]
     figure, axes = canvas(-(-count // 4), min(4, count), (2.0, 1.7))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+    with silenced(IndefiniteKernelWarning):
         kpca = KernelPCA(count, kernel=KERNELS[kernel]).fit(np.array(entry["X"]))
     plot.components(kpca, axes.ravel()[:count], n_components=count, labels=np.array(entry["labels"]), resolution=60)
     return Picture(figure, f"Schölkopf et al., {name}: the first {count} components.")

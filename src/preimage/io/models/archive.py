@@ -1,6 +1,6 @@
 """The file itself: a zip of a JSON header and .npy members, which is not trusted.
 
-Members are stored uncompressed, so a file can never unfold to more than its own size. The header repeats every array's
+Members are stored uncompressed, so a file can never expand to more than its own size. The header repeats every array's
 dtype and shape. The header, the directory of the zip and the member must agree before a byte is allocated.
 """
 

@@ -48,6 +48,7 @@ TYPES: dict[str, Any] = {
     "float": (int, float, np.number),
     "int": (int, np.integer),
 }
+FLOATS = {text: float(text) for text in ("nan", "inf", "-inf")}  # those that JSON lacks
 SPARSE = {found.__name__: found for found in (sp.csr_array, sp.csr_matrix)}
 
 
@@ -138,7 +139,7 @@ class TreeReader:
         self._known: list[tuple[Any, int]] = []  # with the number of nodes of each
         self._count = 0
         self._readers: dict[str, Callable[[Any], Any]] = {
-            "float": self._float,
+            "float": FLOATS.__getitem__,
             "tuple": lambda items: tuple(self.decode(item) for item in _listed(items)),
             "dict": lambda pairs: {self.decode(key): self.decode(value) for key, value in _listed(pairs)},
             "array": self._array,
@@ -173,9 +174,6 @@ class TreeReader:
         self._visit(nodes)
         return value
 
-    def _float(self, text: str) -> float:
-        return {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}[text]
-
     def _array(self, number: int) -> Any:
         array = self._arrays[_index(number)]
         return array if array.ndim else array[()]
@@ -203,7 +201,8 @@ class TreeReader:
             raise ModelFileError(f"the fields {list(given)!r:.200} are not those of {name}.")
         before = self._count
         values = {key: self.decode(node) for key, node in given.items()}
-        if not name.startswith(LABELLED) and any(map(_is_text, values.values())):
+        arrays = [value for value in values.values() if isinstance(value, np.ndarray)]
+        if not name.startswith(LABELLED) and any(array.dtype.kind in "SU" for array in arrays):
             raise ModelFileError(f"an array of {name} holds text instead of numbers.")
         for key, part in values.items():
             if not isinstance(part, TYPES.get(str(known[key].type), object)):
@@ -294,10 +293,6 @@ def _listed(items: Any) -> list:
     if not isinstance(items, list):
         raise ModelFileError("its tree has a node of the wrong form.")
     return items
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype.kind in "SU"
 
 
 def _index(number: Any) -> int:

@@ -5,23 +5,35 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+TURN = 0.3  # seconds of a turn with several threads
+
 
 def race(tasks, least=0.5, repeats=3, n_threads=1):
     """Best seconds of functions without arguments, taken in turns: ``repeats`` times, and for ``least`` seconds each.
 
-    With one thread they are CPU seconds, which other processes hardly disturb; with more they are seconds by the clock.
+    With one thread they are CPU seconds, which other processes hardly disturb. With more they are seconds by the clock,
+    and turns are longer than the idle threads of the BLAS of the one before wait in a busy loop.
     """
-    clock = time.process_time if n_threads == 1 else time.perf_counter
+    clock, turn = (time.process_time, 0) if n_threads == 1 else (time.perf_counter, TURN)
     best, spent, rounds = dict.fromkeys(tasks, np.inf), 0.0, 0
     with threadpool_limits(n_threads):
         while rounds < repeats or (spent < least * len(tasks) and rounds < 200):
             for name, task in tasks.items():
-                start = clock()
-                task()
-                seconds = clock() - start
-                best[name], spent = min(best[name], seconds), spent + seconds
+                best_of_turn, seconds = timed(task, clock, turn)
+                best[name], spent = min(best[name], best_of_turn), spent + seconds
             rounds += 1
     return best
+
+
+def timed(task, clock, turn):
+    """The best and the sum of the seconds of a function, called again until a turn is over."""
+    best, spent = np.inf, 0.0
+    while not spent or spent < turn:
+        start = clock()
+        task()
+        seconds = clock() - start
+        best, spent = min(best, seconds), spent + seconds
+    return best, spent
 
 
 def markdown(rows, header):

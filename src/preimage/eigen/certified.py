@@ -19,7 +19,7 @@ from preimage.gram import threads
 from preimage.gram.operators import CentredStored, Symmetric
 
 FIRST, LAST = (2, 8), (6, 60)  # (a, b) for a·k + b steps: before the first test, and until LAPACK is as fast
-PROOF = (24, 12, 12)  # steps in the rest of the space before each attempt at a proof
+PROOF = (20, 14, 14)  # steps in the rest of the space before each attempt at a proof
 RARELY = 1e-8  # the probability with which the proof may be wrong
 
 
@@ -71,11 +71,12 @@ class _Krylov:
     """
 
     def __init__(self, matrix: Array, room: int, *, center: bool) -> None:
-        self.matrix, self.center, self.first, self.size = matrix, center, 0, 0
+        self.matrix, self.first, self.size = matrix, int(center), 0
         self.eps, n = float(np.finfo(matrix.dtype).eps), len(matrix)
-        self.basis = np.empty((room + 1, n), dtype=matrix.dtype)
+        self.basis = np.empty((room + 2, n), dtype=matrix.dtype)
         self.alphas, self.betas = np.zeros(room), np.zeros(room)
-        self.basis[0] = _start(n, center)
+        self.basis[0] = 1 / np.sqrt(n)  # if the matrix is centred, all vectors are orthogonal to this one
+        self.basis[self.first] = _start(n, center)
         self.multiply = blas.dsymv if matrix.dtype == np.float64 else blas.ssymv
         self.trace, self.squares = float(matrix.trace(dtype=float)), _squares(matrix)
         self.floor = 10 * self.eps * np.sqrt(self.squares)  # a β below it is round-off
@@ -120,8 +121,6 @@ class _Krylov:
     def _step(self) -> None:
         m, basis = self.size, self.basis[: self.first + self.size + 1]
         image = self.multiply(1, self.matrix.T, basis[-1])
-        if self.center:
-            image -= image.sum() / len(image)
         coupling = basis[-2:] @ image
         self.alphas[m] = coupling[-1]
         image -= coupling @ basis[-2:]
@@ -151,7 +150,9 @@ class _Krylov:
 
     def pairs(self) -> lapack.Pairs:
         """The leading eigenvalues that were found, ascending, and their vectors."""
-        vectors: Array = self.weights.astype(self.basis.dtype).T @ self.basis[: len(self.weights)]
+        vectors: Array = (
+            self.weights.astype(self.basis.dtype).T @ self.basis[self.first : self.first + len(self.weights)]
+        )
         return self.values.astype(self.basis.dtype), vectors.T
 
     def proves(self) -> bool:
@@ -189,7 +190,7 @@ class _Krylov:
         rest, inside = copy(self), self.basis[: self.first + self.size]
         rest.first, rest.size = len(inside), 0
         rest.alphas, rest.betas = self.alphas[self.size :], self.betas[self.size :]
-        start = _start(len(self.matrix), self.center, seed=1).astype(inside.dtype)
+        start = _start(len(self.matrix), bool(self.first), seed=1).astype(inside.dtype)
         for _ in range(2):
             start -= (inside @ start) @ inside
         norm = float(np.sqrt(start @ start))

@@ -150,10 +150,9 @@ class _Krylov:
 
     def pairs(self) -> lapack.Pairs:
         """The leading eigenvalues that were found, ascending, and their vectors."""
-        vectors: Array = (
-            self.weights.astype(self.basis.dtype).T @ self.basis[self.first : self.first + len(self.weights)]
-        )
-        return self.values.astype(self.basis.dtype), vectors.T
+        basis = self.basis[self.first : self.first + len(self.weights)]
+        vectors: Array = self.weights.astype(basis.dtype).T @ basis
+        return self.values.astype(basis.dtype), vectors.T
 
     def proves(self) -> bool:
         """Whether no other eigenvalue exceeds the least of those found."""

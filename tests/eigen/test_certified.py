@@ -33,6 +33,20 @@ def test_a_space_is_orthonormal_and_its_products_are_tridiagonal(dtype):
     np.testing.assert_allclose(Q.T @ matrix @ Q, expected, atol=tolerance)
 
 
+@pytest.mark.parametrize("center", [False, True])
+def test_pairs_of_a_fast_decaying_spectrum_are_as_accurate_as_lapacks(center):
+    """Every step subtracts nearly all of the product, and would lose orthogonality without a second subtraction."""
+    matrix = prescribed(10.0 ** (-np.arange(N) / 3)) + 100 * center
+    operator = CentredStored(Stored(matrix)) if center else Stored(matrix)
+    space = space_of(operator, 30)
+    Q = space.basis[space.first : space.first + space.size]
+    np.testing.assert_allclose(Q @ Q.T, np.eye(space.size), atol=N * np.finfo(float).eps)
+    round_off = 10 * np.finfo(float).eps * (100 * N if center else 1)
+    exact = np.linalg.eigvalsh(operator.dense())[::-1]
+    np.testing.assert_allclose(space.values[::-1], exact[:30], atol=round_off)
+    assert space_of(Stored(prescribed(10.0 ** -np.arange(N))), 15) is None  # too small for Lanczos
+
+
 @pytest.mark.parametrize("values", [DECAYING, np.exp(-np.arange(N) / 9), np.linspace(1, 0, N) ** 6 - 0.01])
 def test_no_eigenvalue_outside_the_space_exceeds_the_bound(values):
     space = space_of(Stored(prescribed(values)), 3)

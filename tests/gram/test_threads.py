@@ -219,7 +219,7 @@ def test_blas_has_one_thread_but_in_large_calls_of_lapack(libraries):
 
 
 def test_little_work_is_done_in_the_calling_thread(libraries):
-    work = {name: lambda kernel, n=n: tiles.gram(kernel, rows(n, 3)) for name, n in (("little", 600), ("much", 2400))}
+    work = {name: lambda kernel, n=n: tiles.gram(kernel, rows(n, 3)) for name, n in (("little", 600), ("much", 4000))}
     assert threads_used(work["little"]) == {threading.current_thread().name}
     assert len(threads_used(work["much"]) - {threading.current_thread().name}) == 2
 

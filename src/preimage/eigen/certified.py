@@ -19,6 +19,7 @@ from preimage.gram import threads
 from preimage.gram.operators import CentredStored, Symmetric
 
 FIRST, LAST = (2, 8), (6, 60)  # (a, b) for a·k + b steps: before the first test, and until LAPACK is as fast
+TINY = 1000  # times eps: smaller eigenvalues, relative to the largest, are more accurate by LAPACK
 PROOF = (20, 14, 14)  # steps in the rest of the space before each attempt at a proof
 RARELY = 1e-8  # the probability with which the proof may be wrong
 
@@ -88,7 +89,10 @@ class _Krylov:
 
     @classmethod
     def with_pairs(cls, operator: Symmetric, k: int) -> _Krylov | None:
-        """A space that contains the k leading eigenvectors up to round-off; None if that takes too many steps."""
+        """A space that contains the k leading eigenvectors up to round-off.
+
+        None if that takes too many steps, or if an eigenvalue is tiny.
+        """
         n, plain = operator.shape[0], operator.operator if isinstance(operator, CentredStored) else None
         center = plain is not None and plain.dtype == np.float64  # single precision would lose digits
         matrix = plain.matrix if plain is not None and center else operator.dense()
@@ -96,7 +100,8 @@ class _Krylov:
         space, limits = cls(matrix, room + sum(PROOF), center=center), np.finfo(matrix.dtype)
         if k > room or not limits.tiny / limits.eps**2 < space.squares < np.inf:
             return None
-        return space if space._finds(k, room) else None
+        found = space._finds(k, room) and space.values[0] > TINY * space.eps * space.values[-1]
+        return space if found else None
 
     def _finds(self, k: int, most: int) -> bool:
         """Whether the residuals of the k leading pairs fall to round-off within ``most`` steps."""
@@ -124,8 +129,10 @@ class _Krylov:
         coupling = basis[-2:] @ image
         self.alphas[m] = coupling[-1]
         image -= coupling @ basis[-2:]
-        image -= (basis @ image) @ basis  # full reorthogonalisation
-        beta = float(np.sqrt(image @ image))
+        before, beta = np.inf, float(np.sqrt(image @ image))
+        while self.floor < beta < 0.7 * before:  # full reorthogonalisation, again if much was subtracted
+            image -= (basis @ image) @ basis
+            before, beta = beta, float(np.sqrt(image @ image))
         self.betas[m] = beta = beta if beta > self.floor else 0.0
         np.multiply(image, 1 / beta if beta else 0, out=self.basis[self.first + m + 1])
         self.size = m + 1

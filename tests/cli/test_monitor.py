@@ -213,6 +213,17 @@ def test_what_is_wrong_is_told_in_a_sentence(files, tmp_path, monkeypatch, argum
     assert "Traceback" not in done.output
 
 
+def test_a_damaged_model_is_not_read_as_rows(files, tmp_path):
+    model = tmp_path / "model.npz"
+    Monitor(KernelPCA(3, kernel="linear"), random_state=0).fit(plant(200)).save(model)
+    content = bytearray(model.read_bytes())
+    content[content.index(b"estimator")] ^= 1
+    model.write_bytes(content)
+    done = call("monitor", model, files[1])
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"Error: {model} cannot be loaded")
+
+
 def test_a_model_of_another_class_is_told(tmp_path):
     KernelPCA(2).fit(plant(20)).save(tmp_path / "other.npz")
     done = call("monitor", tmp_path / "other.npz", "-", input="")

@@ -394,6 +394,14 @@ def test_a_place_that_cannot_hold_the_rows_is_told_before_the_work(name, form, e
     assert (tmp_path / "there.csv").read_text() == "kept"
 
 
+@pytest.mark.parametrize("name", [*TABLES, "a.png", "a.wav", "a.npz"])
+def test_nothing_to_write_is_told_and_no_file_appears(name, tmp_path):
+    form = replace(IMAGE, alone="signal" if name == "a.wav" else "image", rate=9, sample="f4")
+    with pytest.raises(DataFileError, match="there are no rows to write"):
+        put(tmp_path / name, iter([]), form)
+    assert not os.listdir(tmp_path)
+
+
 @pytest.mark.parametrize("name", [*TABLES, "a.png", "a.wav", "images"])
 @pytest.mark.parametrize("end", [ValueError, KeyboardInterrupt])
 def test_an_interrupted_writer_leaves_nothing(name, end, tmp_path):

@@ -15,8 +15,9 @@ from preimage.app import limits
 from preimage.app.catalogue import KERNELS
 from preimage.app.limits import Refused
 from preimage.app.pictures import save_numbers
-from preimage.app.sources import Dataset, is_model, read_dataset
+from preimage.app.sources import Dataset, read_dataset
 from preimage.exceptions import ConvergenceWarning, silenced
+from preimage.io import models
 from preimage.kernels import Kernel, as_kernel
 from preimage.kernels.geometry import squared_distances
 from preimage.kernels.scales import resolve, spread_rows
@@ -90,7 +91,7 @@ class Explorer:
 def explore(request: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Explorer]:
     """Fit or load a model; ``codes.f32`` and other files hold what the page draws."""
     progress.report("reading", 0)
-    explorer = _loaded(request) if is_model(Path(request.get("path") or "")) else _fitted(request)
+    explorer = _loaded(request) if models.is_model(Path(request.get("path") or "")) else _fitted(request)
     progress.report("codes", 0)
     codes = explorer.codes(explorer.data.X)
     progress.report("decoder", 0)

@@ -15,7 +15,6 @@ from preimage.app import limits
 from preimage.app.catalogue import PROVIDED
 from preimage.app.limits import Refused
 from preimage.io import Data
-from preimage.io.models.archive import HEADER
 
 SEED = 0
 ARCHIVES = (".npz", ".xlsx")  # formats that are zip files
@@ -136,11 +135,3 @@ def open_file(path: Path, name: str) -> Data:
         if size > 8 * limits.NUMBERS:
             raise Refused(413, f"{name} expands to {size // limits.MEBIBYTE} MB, more than the app takes.")
     return io.read(path)
-
-
-def is_model(path: Path) -> bool:
-    """Whether a file is meant to be a model file."""
-    if path.suffix.lower() != ".npz" or not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as file:
-        return HEADER in file.namelist()

@@ -27,7 +27,7 @@ def command(out: Path, seed: int, force: bool, as_json: bool) -> None:
     if as_json:
         groups = {"clean_examples": shown.clean_examples, "noisy_only": shown.noisy_only}
         figures = {name: [_figures(entry) for entry in entries] for name, entries in groups.items()}
-        click.echo(json.dumps(figures | {"report": str(page)}, indent=1))
+        click.echo(json.dumps(figures | {"report": str(page)}, indent=1, ensure_ascii=False))
         return
     _show(shown)
     click.echo(page)

@@ -16,7 +16,7 @@ from preimage.cli.alarms import Alarm, alarms_of, complete_list, growing_list, j
 from preimage.cli.apply import check_width, load_model
 from preimage.cli.common import CommandResult, counted
 from preimage.cli.fit import keep_names
-from preimage.exceptions import ConstantColumnWarning, DataFileError, ModelFileError, silenced
+from preimage.exceptions import ConstantColumnWarning, DataFileError, silenced
 from preimage.gram import tiles
 from preimage.io import Data, Reading, models
 from preimage.io.atomic import written
@@ -76,7 +76,7 @@ def trained(
 
     A model file refuses ``settings`` of a fit.
     """
-    if _is_model(normal):
+    if models.is_model(Path(normal)):
         if settings:
             raise ValueError(f"{normal} is already fitted, so {', '.join(settings)} would have no effect: omit them.")
         return Trained(normal, load_model(normal, "p_values"), from_file=True)
@@ -148,9 +148,9 @@ def _complete_rows(data: Data) -> np.ndarray:
     complete = ~missing.any(axis=1)
     if 2 * complete.sum() < len(rows):
         worst = int(missing.sum(axis=0).argmax())
-        name = data.form.columns[worst] if data.form.columns else str(worst + 1)
+        name = repr(data.form.columns[worst]) if data.form.columns else str(worst + 1)
         raise DataFileError(
-            f"{data.name}: {len(rows) - complete.sum()} of {len(rows)} rows have gaps, most in column {name!r}: leave "
+            f"{data.name}: {len(rows) - complete.sum()} of {len(rows)} rows have gaps, most in column {name}: leave "
             f"such columns out with --keep, or fill the gaps with `preimage impute`."
         )
     if not complete.all():
@@ -177,13 +177,3 @@ def _words(facts: dict[str, Any], output: str | None) -> str:
         return f"wrote {output}: no alarm in {rows}"
     sensors = ", ".join(f"{name} ({number})" for name, number in facts["sensors"].items())
     return f"wrote {output}: alarms in {facts['alarms']} of {rows}, first in row {facts['first_alarm']}; {sensors}"
-
-
-def _is_model(path: str) -> bool:
-    if Path(path).suffix.lower() != ".npz" or not Path(path).is_file():
-        return False
-    try:
-        models.describe(path)
-    except ModelFileError:
-        return False
-    return True

@@ -141,7 +141,16 @@ def writing(path: str | os.PathLike[str], form: Form, *, overwrite: bool = False
     if form.text.comments and name != "delimited":
         note(f"{path}: the comments before the table are left out (lines: {len(form.text.comments)}).")
     with written(path, overwrite=overwrite) as unfinished:
-        yield lambda blocks: writer.write(unfinished, blocks, form)
+        yield lambda blocks: writer.write(unfinished, _some(blocks, path), form)
+
+
+def _some(blocks: Iterable[np.ndarray], path: Path) -> Iterator[np.ndarray]:
+    """The blocks; an error if there is none."""
+    count = 0
+    for count, block in enumerate(blocks, 1):  # noqa: B007
+        yield block
+    if not count:
+        raise DataFileError(f"{path}: there are no rows to write.")
 
 
 def _format(path: Path) -> str:

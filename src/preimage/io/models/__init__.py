@@ -10,9 +10,11 @@ and the model as a tree (:mod:`preimage.io.models.tree`); ``0.npy``, ``1.npy``, 
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from preimage import __version__
@@ -23,7 +25,7 @@ from preimage.io.models import archive
 from preimage.io.models.tree import TreeReader, TreeWords, TreeWriter, is_plain
 from preimage.io.models.trial import check_usable
 
-__all__ = ["Persistent", "Summary", "describe", "load", "save"]
+__all__ = ["Persistent", "Summary", "describe", "is_model", "load", "save"]
 
 FORMAT = "preimage model"
 VERSION = 1
@@ -111,6 +113,14 @@ def load(path: str | os.PathLike[str]) -> Any:
         model = TreeReader(arrays).decode(header["model"])
         check_usable(model, arrays)
         return model
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file is meant to be a model file, damaged or not."""
+    if path.suffix.lower() != ".npz" or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as file:
+        return archive.HEADER in file.namelist()
 
 
 def describe(path: str | os.PathLike[str]) -> Summary:

@@ -21,6 +21,7 @@ from preimage.exceptions import PreimageWarning
 
 FOLDER = Path(__file__).parent / "history"
 LINES, PICTURE = FOLDER / "ratios.jsonl", FOLDER / "ratios.png"
+TICKS = (0.5, 0.7, 1, 1.5, 2, 3, 5)
 
 
 def measure(n):
@@ -52,15 +53,19 @@ def draw(lines):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
-    names = sorted({name for line in lines for name in line["ratios"]})
+    figure, panels = plt.subplots(1, 2, figsize=(10, 5), sharey=True, layout="constrained")
     places = range(len(lines))
-    for name in names:
-        axes.semilogy(places, [line["ratios"].get(name, float("nan")) for line in lines], "o-", label=name)
-    axes.axhline(1, color="black", linewidth=0.8)
-    axes.set_xticks(places, [f"{line['version']}\n{line['commit']}" for line in lines])
-    axes.set(ylabel="times as fast as the peer", title="Ratios by version")
-    figure.legend(loc="outside right upper", fontsize=7, frameon=False)
+    for axes, task in zip(panels, ("fit", "transform"), strict=True):
+        for name in dict.fromkeys(name for line in lines for name in line["ratios"] if name.startswith(f"{task}, ")):
+            ratios = [line["ratios"].get(name, float("nan")) for line in lines]
+            axes.semilogy(places, ratios, "o-", label=name.removeprefix(f"{task}, "))
+        axes.axhline(1, color="black", linewidth=0.8)
+        axes.set_xticks(places, [f"{line['version']}\n{line['commit']}" for line in lines])
+        axes.set_yticks(TICKS, map(str, TICKS))
+        axes.minorticks_off()
+        axes.set_title(task)
+    panels[0].legend(fontsize=8, frameon=False)
+    panels[0].set_ylabel("times as fast as scikit-learn")
     figure.savefig(PICTURE, dpi=120)
 
 

@@ -100,18 +100,19 @@ def test_figures_without_a_mark_are_found(text, found):
     assert [one.partition(":")[0] for one in figures.unmarked(text)] == found
 
 
-def test_the_history_has_a_row_per_version_and_a_column_per_ratio(tmp_path, monkeypatch):
+def test_the_history_has_a_row_per_ratio_and_a_column_per_version(tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "FOLDER", tmp_path / "figures")
     text = "<!-- history -->\n<!-- end -->"
     assert "No version" in figures.filled(text)
     (tmp_path / "history").mkdir()
     lines = [
-        {"version": "0.1.0", "ratios": {"fit": 4.0}},
+        {"version": "0.1.0", "date": "2026-01-01", "ratios": {"fit": 4.0}},
         {"version": "0.2.0", "date": "2026-01-02", "ratios": {"map": 2}},
     ]
     (tmp_path / "history" / "a.json").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    _, _, _, first, second, _ = figures.filled(text).splitlines()
-    assert (first, second) == ("| 0.1.0 | | 4 | |", "| 0.2.0 | 2026-01-02 | | 2 |")
+    _, versions, _, first, second, _ = figures.filled(text).splitlines()
+    assert versions == "| | 0.1.0, 2026-01-01 | 0.2.0, 2026-01-02 |"
+    assert (first, second) == ("| fit | 4 | |", "| map | | 2 |")
 
 
 @pytest.mark.parametrize(

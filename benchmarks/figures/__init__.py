@@ -200,7 +200,7 @@ def unmarked(text: str) -> list[str]:
 
 
 def history() -> str:
-    """The ratios of every version, one version per row, from the lines that ``make bench-history`` adds.
+    """The ratios of every version, one version per column, from the lines that ``make bench-history`` adds.
 
     A line is a JSON object with ``version``, ``date`` and ``ratios``: a number by the name of what is compared.
     """
@@ -208,13 +208,11 @@ def history() -> str:
     lines = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines() if line]
     if not lines:
         return "No version has been measured yet.\n"
-    names = list(dict.fromkeys(name for line in lines for name in line["ratios"]))
+    names = dict.fromkeys(name for line in lines for name in line["ratios"])
     rows = [
-        [line["version"], line.get("date", "")]
-        + [f"{line['ratios'][name]:.3g}" if name in line["ratios"] else "" for name in names]
-        for line in lines
+        [name, *(f"{line['ratios'][name]:.3g}" if name in line["ratios"] else "" for line in lines)] for name in names
     ]
-    return markdown({"columns": ["version", "date", *names], "rows": rows})
+    return markdown({"columns": ["", *(f"{line['version']}, {line['date']}" for line in lines)], "rows": rows})
 
 
 def documents() -> list[Path]:

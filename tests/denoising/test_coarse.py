@@ -5,10 +5,10 @@ import pytest
 
 from preimage import Denoiser
 from preimage.denoising import coarse
-from preimage.denoising.pictures import Plan
+from preimage.denoising.pictures import PicturePlan
 
 SIDE = 96
-STEPS = Plan("quick", 0.05).steps
+STEPS = PicturePlan("quick", 0.05).steps
 
 
 def wave(cycles):
@@ -53,8 +53,8 @@ def test_blotches_of_an_even_surface_are_removed():
     ramp = np.add.outer(np.linspace(0, 1, 128), np.linspace(0, 1, 128))[..., None].astype(np.float32)
     noisy = (ramp + np.random.default_rng(0).standard_normal(ramp.shape)).astype(np.float32)
     variance = np.array([1.0], dtype=np.float32)
-    *_, patches = Plan("quick", 0.5).steps(noisy, lambda estimate: variance).values()
-    found = coarse.with_coarse_frequencies(patches, noisy, variance, Plan("quick", 0.125).steps)
+    *_, patches = PicturePlan("quick", 0.5).steps(noisy, lambda estimate: variance).values()
+    found = coarse.with_coarse_frequencies(patches, noisy, variance, PicturePlan("quick", 0.125).steps)
     assert np.mean((found - ramp) ** 2) < 0.9 * np.mean((patches - ramp) ** 2)
 
 

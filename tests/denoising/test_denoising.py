@@ -9,7 +9,7 @@ from preimage.denoising.linear import LinearFilter
 from preimage.denoising.pieces import cut, small_patches
 from preimage.denoising.readout import SecondMoments, gather
 from preimage.denoising.saturation import Limits, Mending
-from preimage.denoising.stack import Blurred, Level, Plan, Stack
+from preimage.denoising.stack import Blurred, Level, Stack, StackPlan
 from preimage.denoising.stage import Crossed, Recipe, Stage
 from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Coded, Lens, Whole, Windows
@@ -273,7 +273,7 @@ def test_what_lower_levels_computed_is_reused_without_a_change():
     validation = Noisy.draw(noisy(blobs(40, seed=5), 0.3), 0.3, RNG(1))
     levels = []
 
-    class Watched(Plan):
+    class Watched(StackPlan):
         def _level(self, number, whole, taught, validated, rng):
             levels.append((taught.below, validated.below))
             return super()._level(number, whole, taught, validated, rng)
@@ -291,13 +291,13 @@ def test_a_stack_that_ends_early_has_the_last_recipe_in_its_last_level():
     examples = Clean(truth, noisy(truth, 0.3))
     validation = Clean(blobs(80, seed=5), noisy(blobs(80, seed=5), 0.3, 6))
     few, many = (Recipe(Gaussian(None), n, 20_000) for n in (5, 200))
-    plan = Plan(None, (few, few, many), n_levels=1, position=0.0)
+    plan = StackPlan(None, (few, few, many), n_levels=1, position=0.0)
     stack = plan.fit(lambda: (examples, np.zeros(300, dtype=int)), validation, RNG(0))
     (level,) = stack.levels
     assert level.local.features.n_kernel == 200
     estimates = level(validation.images, None)
     assert stack.risk == pytest.approx(np.mean(np.square(estimates - validation.truth)), rel=1e-4)
-    alone = Plan(None, (few,), 1, 0.0).fit(lambda: (examples, np.zeros(300, dtype=int)), validation, RNG(0))
+    alone = StackPlan(None, (few,), 1, 0.0).fit(lambda: (examples, np.zeros(300, dtype=int)), validation, RNG(0))
     assert stack.risk < alone.risk
 
 

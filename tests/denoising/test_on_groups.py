@@ -7,7 +7,7 @@ from preimage import Denoiser
 from preimage.denoising.levels import measured_noise
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.on_groups import by_kernel, fits
-from preimage.denoising.pictures import EFFORTS, LEAST, WIDE, CombinationRisk, NoisyPicture, Plan, combined
+from preimage.denoising.pictures import EFFORTS, LEAST, WIDE, CombinationRisk, NoisyPicture, PicturePlan, combined
 from preimage.denoising.saturation import Limits
 
 SIGMA, STEP = 0.4, 0.05
@@ -98,7 +98,7 @@ def test_the_slope_of_patches_is_their_covariance_with_the_noise(monkeypatch):
     for _ in range(8):
         noise = rng.standard_normal(clean.shape)
         noisy = (clean + noise).astype(np.float32)[..., None]
-        found = combined(noisy, lambda estimate: np.ones(1, dtype=np.float32), Plan("quick", 0.1), rng)
+        found = combined(noisy, lambda estimate: np.ones(1, dtype=np.float32), PicturePlan("quick", 0.1), rng)
         error = np.mean(np.square(found.image[..., 0] - clean))
         gaps.append(found.risk - error - np.mean(np.square(noise)) + 1)  # 2(div f − ⟨f − x, w⟩), each divided by n
     assert abs(np.mean(gaps)) < 0.008  # chance of 0.0025; without that noise 0.02
@@ -111,4 +111,4 @@ def test_letters_are_sought_farther_away_than_details_of_photographs():
     drawn, shaded = (NoisyPicture((x + noise)[..., None], NoiseCurve(0.0, 0.05**2)) for x in (page, ramp))
     assert drawn._is_drawn
     assert not shaded._is_drawn
-    assert {Plan(effort, 0.1, drawn=True).steps.second.window for effort in EFFORTS} == {WIDE}
+    assert {PicturePlan(effort, 0.1, drawn=True).steps.second.window for effort in EFFORTS} == {WIDE}

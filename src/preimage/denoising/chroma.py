@@ -16,7 +16,7 @@ from scipy.ndimage import zoom
 from preimage import progress
 from preimage.denoising.jpeg import LUMINANCE, has_whole_colours
 from preimage.denoising.levels import DOUBT, at_lags, measured_noise
-from preimage.denoising.pictures import DenoisedImage, Plan, combined
+from preimage.denoising.pictures import DenoisedImage, PicturePlan, combined
 from preimage.denoising.pieces import middle
 from preimage.denoising.saturation import Limits
 
@@ -97,7 +97,7 @@ class CoarseColours:
         offset = channels.mean(axis=(0, 1))
         variances = np.maximum(variances, (LEAST * np.ptp(channels, axis=(0, 1))) ** 2 + 1e-12)
         level = float(np.sqrt(variances[0])) / max(float(np.ptp(channels[..., 0])), 1e-12)
-        noisy, plan = (channels - offset).astype(np.float32), Plan(effort, level, doubt=DOUBT)
+        noisy, plan = (channels - offset).astype(np.float32), PicturePlan(effort, level, doubt=DOUBT)
         found = combined(noisy, lambda estimate: variances, plan, rng, weights)
         return replace(found, image=found.image + offset)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from preimage.denoising.examples import Clean, Examples, Noisy
 from preimage.denoising.saturation import Limits, Mending
-from preimage.denoising.stack import Plan, Stack
+from preimage.denoising.stack import Stack, StackPlan
 from preimage.denoising.stage import Recipe
 from preimage.denoising.views import Images
 from preimage.exceptions import NoiseLevelWarning, warn
@@ -159,7 +159,7 @@ class Learner:
         """A stack with ``whole`` landmarks in the first stages and ``sizes`` landmarks in the second ones."""
         budget = self.budget
         recipes = tuple(Recipe(self.kernel, size, budget.places) for size in sizes)
-        plan = Plan(
+        plan = StackPlan(
             Recipe(self.kernel, whole, budget.places) if self.wholes else None,
             recipes if self.windows else (),
             1 if settings.get("mending") else budget.n_levels,  # validation ignores clipped values

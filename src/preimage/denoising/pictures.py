@@ -65,12 +65,12 @@ class NoisyPicture:
     image: np.ndarray
     curve: NoiseCurve
 
-    def plan(self, effort: str) -> Plan:
+    def plan(self, effort: str) -> PicturePlan:
         """The plan that suits the middle part of the image, the same for all tiles."""
         seen = replace(self, image=self.image[middle(self.image.shape[:-1], ENOUGH)])
-        return Plan(effort, seen._level, seen._is_drawn, self.curve.doubt)
+        return PicturePlan(effort, seen._level, seen._is_drawn, self.curve.doubt)
 
-    def denoised(self, plan: Plan, rng: np.random.Generator) -> DenoisedImage:
+    def denoised(self, plan: PicturePlan, rng: np.random.Generator) -> DenoisedImage:
         """The estimate by patches, with its risk."""
         inside = ((self.image - self._offset) @ self._basis.T).astype(np.float32)
         found = combined(inside, self._variances, plan, rng)
@@ -136,7 +136,7 @@ def in_tiles(denoise: Callable[[np.ndarray], DenoisedImage], image: np.ndarray) 
 
 
 @dataclass(frozen=True)
-class Plan:
+class PicturePlan:
     """Settings for denoising an image.
 
     Parameters
@@ -170,7 +170,11 @@ class Plan:
 
 
 def combined(
-    noisy: np.ndarray, variances: Variance, plan: Plan, rng: np.random.Generator, weights: np.ndarray | float = 1.0
+    noisy: np.ndarray,
+    variances: Variance,
+    plan: PicturePlan,
+    rng: np.random.Generator,
+    weights: np.ndarray | float = 1.0,
 ) -> DenoisedImage:
     """The estimates by patches, combined with the nonnegative weights of least Stein risk.
 
@@ -207,7 +211,7 @@ def combined(
     return DenoisedImage(image, found, dict(zip(still, alone, strict=True)))
 
 
-def _estimates(noisy: np.ndarray, variances: Variance, plan: Plan) -> dict[str, np.ndarray]:
+def _estimates(noisy: np.ndarray, variances: Variance, plan: PicturePlan) -> dict[str, np.ndarray]:
     """The estimates of all steps; unless quick, also the last one with the lowest frequencies of the coarse image."""
     found = plan.steps(noisy, variances)
     if plan.effort != "quick" and coarse.fits(noisy.shape[:-1]):

@@ -108,7 +108,7 @@ class Stack:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class StackPlan:
     """Settings for fitting a stack.
 
     Parameters

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.linalg
 import sklearn
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -15,7 +16,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from helpers import rows
 from preimage import KernelKMeans, KernelPCA
 from preimage.gram import threads, tiles
-from preimage.kernels import Function, Polynomial
+from preimage.kernels import Function, Gaussian, Polynomial
 
 
 @pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])
@@ -216,6 +217,13 @@ def test_blas_has_one_thread_but_in_large_calls_of_lapack(libraries):
     with threads.single_threaded(), threads.threaded_blas(threads.LARGE + 1):
         assert blas_threads() == {1}
     assert blas_threads() == {2}
+
+
+def test_large_eigenproblems_of_narrow_rows_have_all_threads(libraries, monkeypatch):
+    found, original = [], scipy.linalg.eigh
+    monkeypatch.setattr(scipy.linalg, "eigh", lambda *a, **b: (found.append(blas_threads()), original(*a, **b))[1])
+    KernelPCA(kernel=Gaussian(0.1)).fit(rows(1100, 2))
+    assert found == [{2}]
 
 
 def test_little_work_is_done_in_the_calling_thread(libraries):

@@ -73,7 +73,7 @@ def fit_exact(settings: Settings, X: Rows, rng: Generator, *, solver: Any = None
         conventions.check_kernel_matrix(X)
     kernel = _resolved(settings.kernel, X)
     wanted = settings.component_number(kernel, X, X.shape[0], rng)
-    with threads.suited(X.shape[0] * X.size):
+    with threads.suited(X.shape[0] * X.size + X.shape[0] ** 3):
         return decomposition.fit(
             kernel, X, wanted, center=settings.center, solver=solver or settings.solver, rng=rng, gram=gram
         )

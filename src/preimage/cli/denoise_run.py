@@ -189,14 +189,17 @@ class DenoiseRun:
         if self.baseline:
             signal = without_baseline(signal, self.rate)
         found = self.model.denoise_signal(signal)
-        share = float(np.mean(np.square(signal - found)) / max(signal.var(), 1e-300))
+        parts, mean = tiles.slices(len(given), rows_at_once(given.shape[1])), signal.mean()
+        # In parts, because a copy of a long recording takes much memory.
+        removed = sum(float(np.square(signal[part] - found[part]).sum()) for part in parts)
+        share = removed / max(sum(float(np.square(signal[part] - mean).sum()) for part in parts), 1e-300)
         if share > MOSTLY and not self._is_declared:
             note(
                 f"{self.data.name}: one column is taken for a signal, and {share:.0%} of its variance for noise; if "
                 "the order of its rows means nothing, do not use the result."
             )
-        for rows in tiles.slices(len(given), rows_at_once(given.shape[1])):
-            yield given[rows], found[rows]
+        for part in parts:
+            yield given[part], found[part]
 
     def _in_blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         if not self.is_plain and isinstance(self.noise, str):  # the data show the noise, clean examples do not

@@ -20,6 +20,7 @@ from preimage.denoising.groups import Search, Steps
 from preimage.denoising.levels import warn_of_more
 from preimage.denoising.pictures import CombinationRisk
 from preimage.exceptions import NoiseLevelWarning, warn
+from preimage.gram import tiles
 from preimage.noise import GaussianNoise, NoiseLaw
 from preimage.statistics.noise_level.along_time import FRAME, SignalNoise
 
@@ -69,8 +70,7 @@ def denoised_signal(signal: np.ndarray, law: NoiseLaw | None, effort: str, rng: 
     effort : one of ``EFFORTS``
     """
     noise = _estimated(signal) if law is None else _given(signal, law)
-    spread = np.array([channel.std(dtype=float) for channel in signal.T])
-    noisy = noise.sigmas > FAINT * spread
+    noisy = noise.sigmas > FAINT * np.array([_deviation(channel) for channel in signal.T])
     if not noisy.any():
         return DenoisedSignal(signal.copy(), noise)
     if noisy.all():
@@ -78,6 +78,12 @@ def denoised_signal(signal: np.ndarray, law: NoiseLaw | None, effort: str, rng: 
     rest, found = _NoisySignal(signal[:, noisy], noise.of(noisy)).denoised(effort, rng), signal.copy()
     found[:, noisy] = rest.signal
     return replace(rest, signal=found, noise=noise)
+
+
+def _deviation(channel: np.ndarray) -> float:
+    """The standard deviation in double precision, without a copy of a long recording."""
+    mean, parts = channel.mean(dtype=float), tiles.slices(len(channel), PIECE)
+    return float(np.sqrt(sum(np.square(channel[part] - mean, dtype=float).sum() for part in parts) / len(channel)))
 
 
 @dataclass(frozen=True, eq=False)

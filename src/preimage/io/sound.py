@@ -19,6 +19,7 @@ from preimage.io.bounds import BoundedFile
 from preimage.io.chunks import rows_at_once
 
 STREAMED = b"\xff" * 4  # the length in the header of sound that was written to a pipe
+BYTES = {"uint8": 1, "int16": 2, "int24": 3, "int32": 4}  # of whole samples in .wav files
 FLAC = {"int16": "PCM_16", "int24": "PCM_24", "int8": "PCM_S8"}
 
 
@@ -50,12 +51,12 @@ def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
     """Write samples of the type that was read, clipped to its range."""
     if path.suffix.lower() == ".flac":
         _write_flac(path, blocks, form)
-    elif form.sample == "int24":
-        _write_24_bits(path, blocks, form.rate)
+    elif form.sample in BYTES:
+        _write_integers(path, blocks, form)
     else:
         from scipy.io import wavfile
 
-        samples = np.concatenate([_samples(block, np.dtype(form.sample)) for block in blocks])
+        samples = np.concatenate([block.astype(form.sample, copy=False) for block in blocks])
         wavfile.write(path, form.rate, samples[:, 0] if samples.shape[1] == 1 else samples)
 
 
@@ -109,23 +110,17 @@ def _bits(head: bytes) -> int:
     return struct.unpack("<HHIIHH", found.group(2))[-1] if found else 0
 
 
-def _write_24_bits(path: Path, blocks: Iterable[np.ndarray], rate: int) -> None:
+def _write_integers(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
+    width, zero = BYTES[form.sample], 128 if form.sample == "uint8" else 0
+    half = 2.0 ** (8 * width - 1)
     with wave.open(str(path), "wb") as file:
-        file.setsampwidth(3)
-        file.setframerate(rate)
+        file.setsampwidth(width)
+        file.setframerate(form.rate)
         for number, block in enumerate(blocks):
             if number == 0:
                 file.setnchannels(block.shape[1])
-            whole = np.clip(np.rint(block.astype(float) * 2**23), -(2**23), 2**23 - 1).astype("<i4")
-            file.writeframes(whole.reshape(-1, 1).view(np.uint8)[:, :3].tobytes())
-
-
-def _samples(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    if dtype.kind != "f":
-        half = 2.0 ** (8 * dtype.itemsize - 1)
-        limits = np.iinfo(dtype)
-        values = np.clip(np.rint(values * half + (half if dtype.kind == "u" else 0)), limits.min, limits.max)
-    return values.astype(dtype)
+            whole = (np.clip(np.rint(block.astype(float) * half), -half, half - 1) + zero).astype("<i4")
+            file.writeframes(whole.reshape(-1, 1).view(np.uint8)[:, :width].tobytes())
 
 
 def _from_samples(samples: np.ndarray) -> np.ndarray:

@@ -58,19 +58,28 @@ def test_what_fails_ends_with_one_sentence_and_its_exit_code(tmp_path):
     assert "Traceback" in done.stderr
 
 
+def interrupted(command, number, folder):
+    """Send a signal to a command that has begun to write; its exit code and what it told."""
+    with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while len(os.listdir(folder)) < 3 and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.002)
+        process.send_signal(number)
+        told = process.communicate(timeout=120)[1]
+    return process.returncode, told
+
+
 def test_an_interruption_of_the_process_leaves_the_folder_as_it_was(tmp_path):
     put(tmp_path / "in.npy", rows(3000, 30))
-    (tmp_path / "m.npz").write_text("before")
     command = [PREIMAGE, "fit", tmp_path / "in.npy", "-o", tmp_path / "m.npz", "--force", "--components", "all"]
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
-        with subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as process:
-            deadline = time.monotonic() + 60
-            while len(os.listdir(tmp_path)) < 3 and time.monotonic() < deadline and process.poll() is None:
-                time.sleep(0.02)  # until it has begun to write
-            assert process.poll() is None
-            process.send_signal(number)
-            _, told = process.communicate(timeout=120)
-        assert process.returncode == code
+        found = 0
+        for _ in range(5):  # on a busy machine, it may end before the signal comes
+            (tmp_path / "m.npz").write_text("before")
+            found, told = interrupted(command, number, tmp_path)
+            if found:
+                break
+        assert found == code
         assert told == ("interrupted\n" if number == signal.SIGINT else "")
         assert sorted(os.listdir(tmp_path)) == ["in.npy", "m.npz"]
         assert (tmp_path / "m.npz").read_text() == "before"

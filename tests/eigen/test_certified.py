@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import prescribed, rotation
+from preimage import KernelPCA
 from preimage.eigen import CertifiedLanczos, Dense, certified
 from preimage.gram.operators import Centred, CentredStored, Stored
 
@@ -35,7 +36,6 @@ def test_a_space_is_orthonormal_and_its_products_are_tridiagonal(dtype):
 
 @pytest.mark.parametrize("center", [False, True])
 def test_pairs_of_a_fast_decaying_spectrum_are_as_accurate_as_lapacks(center):
-    """Every step subtracts nearly all of the product, and would lose orthogonality without a second subtraction."""
     matrix = prescribed(10.0 ** (-np.arange(N) / 3)) + 100 * center
     operator = CentredStored(Stored(matrix)) if center else Stored(matrix)
     space = space_of(operator, 30)
@@ -45,6 +45,16 @@ def test_pairs_of_a_fast_decaying_spectrum_are_as_accurate_as_lapacks(center):
     exact = np.linalg.eigvalsh(operator.dense())[::-1]
     np.testing.assert_allclose(space.values[::-1], exact[:30], atol=round_off)
     assert space_of(Stored(prescribed(10.0 ** -np.arange(N))), 15) is None  # too small for Lanczos
+
+
+def test_pairs_of_a_smooth_kernel_keep_their_digits():
+    """Without a second subtraction the space loses orthogonality here, and residuals are 20 to 100 times as large."""
+    X = np.random.default_rng(0).random((400, 2))
+    model = KernelPCA(45, solver=CertifiedLanczos(), random_state=0).fit(X).decomposition_
+    round_off = np.sqrt(len(X)) * np.finfo(float).eps * model.eigenvalues[0]
+    assert model.residuals.max() < round_off
+    exact = KernelPCA(45, solver=Dense()).fit(X)
+    np.testing.assert_allclose(model.eigenvalues, exact.eigenvalues_, rtol=0, atol=round_off)
 
 
 @pytest.mark.parametrize("values", [DECAYING, np.exp(-np.arange(N) / 9), np.linspace(1, 0, N) ** 6 - 0.01])

@@ -14,7 +14,7 @@ import numpy as np
 
 from preimage._typing import Array, Generator, Rows
 from preimage.caching import Remembering
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.kernels import Kernel
 from preimage.preimages.base import dense_rows
 from preimage.preimages.distance import locate
@@ -80,7 +80,7 @@ class Known(Remembering):
 
     def blocks(self, n_codes: int, count: int) -> Iterator[slice]:
         """Slices of codes whose neighbours' rows fit into memory together."""
-        return tiles.row_blocks(n_codes, 4 * 8 * count * self.rows.shape[1])
+        return slicing.row_blocks(n_codes, 4 * 8 * count * self.rows.shape[1])
 
     def part(self, which: Array) -> Known:
         """Some of the pairs."""

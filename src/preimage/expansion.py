@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from preimage._typing import Array, Rows
 from preimage.caching import Remembering
-from preimage.gram import tiles
+from preimage.gram import slicing, tiles
 from preimage.kernels import Kernel, Precomputed, knows, sklearn_machines
 from preimage.kernels.base import is_number
 
@@ -210,7 +210,7 @@ class Weighted(Batch):
     def _by_rows(self, function: Callable[[slice, Array], Array]) -> Array:
         """``function`` applied to slices of the vectors and their weights, within the memory budget."""
         row_bytes = tiles.COPIES * self.points.shape[0] * 8
-        return np.concatenate(tiles.map_rows(lambda rows: function(rows, self[rows].weights), len(self), row_bytes))
+        return np.concatenate(slicing.map_rows(lambda rows: function(rows, self[rows].weights), len(self), row_bytes))
 
     def _refuse_other_kernel(self, other: Weighted) -> None:
         if self.kernel != other.kernel:
@@ -328,7 +328,7 @@ class Explicit(Batch):
     __rmul__ = __mul__
 
     def inner(self, X: Rows) -> Array:
-        blocks = tiles.row_blocks(X.shape[0], 4 * self.coordinates[:1].nbytes)
+        blocks = slicing.row_blocks(X.shape[0], 4 * self.coordinates[:1].nbytes)
         return np.hstack([self.coordinates @ self.features(X[rows]).T for rows in blocks])
 
     def inner_points(self) -> Array:

@@ -11,7 +11,7 @@ from preimage import KernelPCA
 from preimage.exceptions import PoorApproximationWarning
 from preimage.features import Moments, Nystrom, NystromMap, accumulate, as_approximation
 from preimage.features.landmarks import KMeans, RPCholesky, Uniform
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads
 from preimage.kernels import Gaussian, Laplacian, Linear, Polynomial
 
 KERNELS = {
@@ -123,7 +123,7 @@ def test_moments_of_parts_add_up():
 @pytest.mark.parametrize("budget", [0.001, 0.2, 1024])
 def test_rows_shared_among_cores_have_the_moments_of_all(thread_count, budget, monkeypatch):
     monkeypatch.setattr(threads, "n_threads", lambda: thread_count)
-    monkeypatch.setattr(tiles, "TILE", 16)
+    monkeypatch.setattr(slicing, "TILE", 16)
     X = rows(300, 3) + 5
     features = NystromMap.on(Gaussian(1.0), X[:20])
     expected = Moments.of(features, X)

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from helpers import rows
 from preimage import KernelPCA
-from preimage.gram import grid, threads, tiles, triangle
+from preimage.gram import grid, slicing, threads, tiles, triangle
 from preimage.gram.grid import EXACT, Grid, guess
+from preimage.gram.prepared import prepare_rows
 from preimage.kernels import Gaussian, Matern
 
 
@@ -59,13 +60,13 @@ def test_other_rows_are_left_to_double_precision(form, recwarn):
     X = form(pixels(600))
     if form is SPREAD["too far apart"]:
         X[0, 0] = 1  # so that the step is 1
-    points = tiles.PreparedRows.of(Gaussian(100.0), X)
+    points = prepare_rows(Gaussian(100.0), X)
     assert points.grid is None and points.X.dtype == float
     assert not len(recwarn)
 
 
 def test_single_precision_stays_as_it_is():
-    assert tiles.PreparedRows.of(Gaussian(100.0), pixels(600).astype("f4")).grid is None
+    assert prepare_rows(Gaussian(100.0), pixels(600).astype("f4")).grid is None
 
 
 @given(st.integers(0, 2**31), st.integers(1, 60), st.floats(0.5, 0.99))
@@ -85,11 +86,11 @@ def test_inner_products_are_exact_up_to_the_bound(seed, d, share):
 @every_form
 @pytest.mark.parametrize("kernel", [Gaussian, lambda scale: Matern(scale, nu=1.5)], ids=["gaussian", "matern"])
 def test_kernel_values_are_those_of_double_precision(form, kernel, monkeypatch):
-    monkeypatch.setattr(tiles, "TILE", 64)
+    monkeypatch.setattr(slicing, "TILE", 64)
     X, Y = form(pixels(200)), form(pixels(150, seed=1))
     X[:, 3] = X[0, 0]  # a column that tells nothing apart
     kernel = kernel(np.ptp(X))
-    ready = tiles.PreparedRows.of(kernel, Y, other=X)
+    ready = prepare_rows(kernel, Y, other=X)
     assert ready.grid is not None and ready.X.dtype == np.float32
     exact = kernel(X - Y[0], Y - Y[0])
     np.testing.assert_allclose(tiles.cross(kernel, X, Y), exact, rtol=1e-12)
@@ -105,7 +106,7 @@ def test_kernel_values_are_those_of_double_precision(form, kernel, monkeypatch):
 def test_counts_of_any_type_beside_double_precision(dtype):
     X, Y = pixels(520).astype(dtype), pixels(600, seed=1)
     kernel, exact = Gaussian(200.0), Gaussian(200.0)(X.astype(float), Y)
-    assert tiles.PreparedRows.of(kernel, X, other=Y).grid is not None
+    assert prepare_rows(kernel, X, other=Y).grid is not None
     np.testing.assert_allclose(tiles.cross(kernel, X, Y), exact, rtol=1e-12)
     np.testing.assert_allclose(tiles.cross(kernel, Y, X), exact.T, rtol=1e-12)
 
@@ -118,11 +119,11 @@ def test_equal_rows_have_a_value_of_exactly_one():
 
 @pytest.mark.parametrize("which", [0, 1], ids=["new rows", "training rows"])
 def test_one_row_beside_the_grid_is_enough_to_leave_it(which, monkeypatch):
-    monkeypatch.setattr(tiles, "TILE", 64)
+    monkeypatch.setattr(slicing, "TILE", 64)
     X = [pixels(200), pixels(150, seed=1)]
     X[which][-1, 5] += 0.25
     kernel = Gaussian(300.0)
-    assert tiles.PreparedRows.of(kernel, X[1], other=X[0]).grid is None
+    assert prepare_rows(kernel, X[1], other=X[0]).grid is None
     np.testing.assert_allclose(tiles.cross(kernel, *X), kernel(*X), rtol=1e-12)
 
 
@@ -131,7 +132,7 @@ def test_rows_beyond_the_sample_are_looked_at(monkeypatch):
     X = pixels(600)
     X[1, 0] = 0.5
     assert guess(X, X.mean(axis=0)) is not None
-    assert tiles.PreparedRows.of(Gaussian(300.0), X).grid is None
+    assert prepare_rows(Gaussian(300.0), X).grid is None
 
 
 def test_the_budget_holds():
@@ -139,7 +140,7 @@ def test_the_budget_holds():
     kernel = Gaussian(300.0)
     expected = kernel(X, X) @ X
     with sklearn.config_context(working_memory=2):
-        assert tiles.PreparedRows.of(kernel, X).grid is not None
+        assert prepare_rows(kernel, X).grid is not None
         tracemalloc.start()
         try:
             product = tiles.multiply_symmetric(kernel, X, X)
@@ -153,7 +154,7 @@ def test_the_budget_holds():
 def test_kernel_pca_of_pixels_is_that_of_any_rows():
     """Noise of 1e-10 moves rows off the grid and eigenvalues by about as much."""
     X, new = pixels(700) / 255, pixels(600, seed=1) / 255
-    assert tiles.PreparedRows.of(Gaussian(2.0), X, other=new).grid is not None
+    assert prepare_rows(Gaussian(2.0), X, other=new).grid is not None
     model = KernelPCA(6, kernel=Gaussian(2.0), random_state=0).fit(X)
     other = KernelPCA(6, kernel=Gaussian(2.0), random_state=0).fit(X + 1e-10 * rows(*X.shape))
     np.testing.assert_allclose(model.eigenvalues_, other.eigenvalues_, rtol=1e-8)

@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse.linalg import aslinearoperator
 
 from helpers import KERNELS, centring, prescribed, rows, sparse_rows
-from preimage.gram import operators, tiles
+from preimage.gram import operators, slicing
 from preimage.gram.operators import (
     Centred,
     Packed,
@@ -28,7 +28,7 @@ def centred(K):
 @every_kernel
 @every_storage
 def test_the_centred_gram_matrix_is_hkh_and_its_rows_sum_to_zero(kernel, storage, monkeypatch):
-    monkeypatch.setattr(tiles, "TILE", 16)
+    monkeypatch.setattr(slicing, "TILE", 16)
     X = rows(50, 3) + 0.5
     K = kernel(X, X)
     operator, _ = gram_operator(kernel, X, center=True, storage=storage)

@@ -7,7 +7,7 @@ import sklearn
 from helpers import KERNELS, rows, sparse_rows
 from preimage import KernelPCA
 from preimage.expansion import Expansion
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads, tiles
 from preimage.kernels import Function, Gaussian, Laplacian, Matern, Polynomial
 
 SIZES = [1, 2, 511, 512, 513, 1100]
@@ -77,7 +77,7 @@ def test_symmetric_products_equal_the_plain_formula(n, form, thread_count):
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_every_kernel_gives_the_same_numbers_in_tiles(kernel, monkeypatch):
-    monkeypatch.setattr(tiles, "TILE", 16)
+    monkeypatch.setattr(slicing, "TILE", 16)
     X, Y, V = rows(50, 3), rows(35, 3, seed=1), rows(50, 2, seed=2)
     np.testing.assert_allclose(tiles.gram(kernel, X), kernel(X, X), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(tiles.cross(kernel, X, Y), kernel(X, Y), rtol=1e-9, atol=1e-12)
@@ -135,7 +135,7 @@ def test_each_off_diagonal_tile_is_computed_once(n, operation, thread_count):
     assert len(set(pairs)) == len(pairs)
     assert not {(j, i) for i, j in pairs if i != j} & set(pairs)
     lengths = [length for i, length, j, _ in counted.tiles if i == j]
-    assert len(lengths) == -(-n // tiles.TILE) and np.ptp(lengths) < len(lengths)
+    assert len(lengths) == -(-n // slicing.TILE) and np.ptp(lengths) < len(lengths)
     assert counted.entries == (sum(lengths) ** 2 + sum(length**2 for length in lengths)) // 2
 
 
@@ -145,12 +145,12 @@ def test_rectangular_work_is_each_entry_once(n, m, thread_count):
         counted = Counted()
         operation(counted.kernel, numbered(n), numbered(m))
         assert counted.entries == n * m
-        assert max(max(rows, columns) for _, rows, _, columns in counted.tiles) <= tiles.TILE
+        assert max(max(rows, columns) for _, rows, _, columns in counted.tiles) <= slicing.TILE
 
 
 @pytest.mark.parametrize("n, length", [(0, 5), (1, 5), (5, 5), (11, 5)])
 def test_slices_cover_everything_once(n, length):
-    parts = tiles.slices(n, length)
+    parts = slicing.slices(n, length)
     np.testing.assert_array_equal(np.concatenate([np.arange(n)[part] for part in parts] or [[]]), np.arange(n))
     assert all(part.stop - part.start <= length for part in parts)
 
@@ -210,8 +210,8 @@ def test_no_copy_of_points_larger_than_the_budget_is_made(kernel, thread_count):
 def test_a_large_budget_takes_whole_tiles():
     with sklearn.config_context(working_memory=1024):
         counted = Counted()
-        tiles.gram(counted.kernel, numbered(2 * tiles.TILE))
-        assert {(n, m) for _, n, _, m in counted.tiles} == {(tiles.TILE, tiles.TILE)}
+        tiles.gram(counted.kernel, numbered(2 * slicing.TILE))
+        assert {(n, m) for _, n, _, m in counted.tiles} == {(slicing.TILE, slicing.TILE)}
 
 
 @pytest.mark.parametrize("budget", [4, 16])
@@ -243,8 +243,8 @@ def test_rows_of_an_expansion_stay_within_the_budget(kernel, budget, thread_coun
 
 def test_row_blocks_are_as_long_as_the_budget_allows():
     with sklearn.config_context(working_memory=1):
-        assert [part.stop - part.start for part in tiles.row_blocks(100, MIB / 40)] == [40, 40, 20]
-        assert len(list(tiles.row_blocks(5, 10 * MIB))) == 5  # never less than a row
+        assert [part.stop - part.start for part in slicing.row_blocks(100, MIB / 40)] == [40, 40, 20]
+        assert len(list(slicing.row_blocks(5, 10 * MIB))) == 5  # never less than a row
 
 
 @pytest.mark.parametrize("n", [1, 1023, 1025])

@@ -3,7 +3,7 @@ import pytest
 import sklearn
 
 from helpers import KERNELS, rows, sparse_rows, triangle_of
-from preimage.gram import threads, tiles, triangle
+from preimage.gram import slicing, threads, tiles, triangle
 from preimage.kernels import Gaussian
 
 SIZES = [1, 40, 600, 3100]  # within a tile, of several, and of longer ones
@@ -34,7 +34,7 @@ DATA = {name: (kernel, rows(50, 3)) for name, kernel in KERNELS.items()} | {"csr
 
 @pytest.mark.parametrize("kernel, X", DATA.values(), ids=DATA)
 def test_every_kernel_gives_its_matrix(kernel, X, monkeypatch):
-    monkeypatch.setattr(tiles, "TILE", 16)
+    monkeypatch.setattr(slicing, "TILE", 16)
     expected = tiles.gram(kernel, X)
     packed = triangle.packed_gram(kernel, X)
     assert len(packed.blocks) == 10
@@ -52,7 +52,7 @@ def test_float32_stays_float32():
 def test_it_takes_little_more_than_half_of_the_square(n):
     packed = triangle.packed_gram(Gaussian(2.0), rows(n, 2, dtype="f4"))
     numbers = sum(block.size for block in packed.blocks)
-    assert n * (n + 1) / 2 <= numbers <= n * (n + 2 * tiles.TILE) / 2
+    assert n * (n + 1) / 2 <= numbers <= n * (n + 2 * slicing.TILE) / 2
     base = packed.blocks[0].base
     assert all(block.base is base for block in packed.blocks) and base.size == numbers
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from helpers import rows, sparse_rows
 from preimage import KernelKMeans, KernelPCA
 from preimage.gram import tiles, triangle
+from preimage.gram.prepared import prepare_rows
 from preimage.kernels import Exponential, Gaussian, InverseMultiquadric, Matern, RationalQuadratic
 from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 
@@ -152,7 +153,7 @@ def test_two_clusters_far_apart_have_the_spectrum_of_each():
 
 def test_one_outlier_does_not_draw_the_origin_away():
     X = one_outlier(rows(3000, 4))
-    origin = tiles.PreparedRows.of(Gaussian(1.0), X).origin
+    origin = prepare_rows(Gaussian(1.0), X).origin
     assert np.linalg.norm(origin) < 1
 
 

@@ -16,7 +16,7 @@ from preimage.cli.fit import EXACT, LANDMARKS, is_scaled
 from preimage.cli.options import n_components
 from preimage.cli.python_code import constructed
 from preimage.denoising import without_baseline, without_mains
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.io import Data, Form
 from preimage.io.base import note
 from preimage.io.chunks import rows_at_once
@@ -189,7 +189,7 @@ class DenoiseRun:
         if self.baseline:
             signal = without_baseline(signal, self.rate)
         found = self.model.denoise_signal(signal)
-        parts, mean = tiles.slices(len(given), rows_at_once(given.shape[1])), signal.mean()
+        parts, mean = slicing.slices(len(given), rows_at_once(given.shape[1])), signal.mean()
         # In parts, because a copy of a long recording takes much memory.
         removed = sum(float(np.square(signal[part] - found[part]).sum()) for part in parts)
         share = removed / max(sum(float(np.square(signal[part] - mean).sum()) for part in parts), 1e-300)

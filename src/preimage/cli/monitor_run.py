@@ -17,7 +17,7 @@ from preimage.cli.apply import check_width, load_model
 from preimage.cli.common import CommandResult, counted
 from preimage.cli.fit import keep_names
 from preimage.exceptions import ConstantColumnWarning, DataFileError, silenced
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.io import Data, Reading, models
 from preimage.io.atomic import written
 from preimage.io.base import note
@@ -100,7 +100,7 @@ def watch_file(
         written(report, overwrite=force) if report else nullcontext() as unfinished,
     ):
         run, alarms = model.monitor.stream(), list[Alarm]()
-        for some in tiles.slices(len(rows), BLOCK):
+        for some in slicing.slices(len(rows), BLOCK):
             for alarm in alarms_of(model.monitor, run, rows[some], some.start + 1, carried[some]):
                 write(alarm)
                 alarms.append(alarm)

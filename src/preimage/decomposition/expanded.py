@@ -11,6 +11,7 @@ from preimage._typing import Array, Rows
 from preimage.decomposition.base import Decomposition
 from preimage.expansion import Expansion, Weighted, Which, as_batch
 from preimage.gram import tiles
+from preimage.gram.prepared import kept
 from preimage.kernels import Kernel
 
 
@@ -69,13 +70,16 @@ class Expanded(Decomposition):
 
     def codes(self, X: Rows) -> Array:
         """βₖ(x) = ⟨Vₖ, φ(x) − φ̄⟩ = αₖᵀkₓ − ⟨Vₖ, φ̄⟩."""
-        codes = tiles.multiply(self.kernel, X, self.points, self.alphas)
+        codes = self._multiply(X, self.alphas)
         codes -= self.offsets
         return codes
 
     def products(self, X: Rows) -> tuple[Array, Array]:
-        products = tiles.multiply(self.kernel, X, self.points, self._axes_and_mean)
+        products = self._multiply(X, self._axes_and_mean)
         return products[:, :-1], products[:, -1]
+
+    def _multiply(self, X: Rows, weights: Array) -> Array:
+        return tiles.multiply(self.kernel, X, self.points, weights, kept(self, self.kernel, self.points, X))
 
     def expand(self, codes: Array) -> Projection:
         return Projection(self, codes)

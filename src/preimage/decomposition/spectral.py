@@ -15,7 +15,7 @@ from preimage.decomposition.explicit import Components, leading_pairs
 from preimage.eigen.base import column_signs
 from preimage.expansion import Explicit
 from preimage.features import FourierMap, Moments
-from preimage.gram import tiles
+from preimage.gram import slicing, tiles
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +71,7 @@ class Spectral(OnFeatures):
         return Explicit(self.kernel, self.points, self.features, coordinates, codes)
 
     def _features(self, X: Rows) -> Iterator[Array]:
-        return (self.features(X[rows]) for rows in tiles.row_blocks(X.shape[0], 24 * self.features.width))
+        return (self.features(X[rows]) for rows in slicing.row_blocks(X.shape[0], 24 * self.features.width))
 
 
 def from_rows(

@@ -11,7 +11,7 @@ from scipy import ndimage
 from scipy.stats import binom
 
 from preimage.denoising.pieces import middle
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.noise import NoiseLaw, RandomImpulses, SaltAndPepper
 
 FEWEST, MOST = 0.003, 0.6  # the least and the largest share of lost values
@@ -245,7 +245,7 @@ def _around(image: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]) -> n
     n_axes = image.ndim - 1
     padded, found = np.pad(image, [(1, 1)] * n_axes + [(0, 0)], constant_values=np.nan), np.empty_like(image)
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3,) * n_axes, axis=tuple(range(n_axes)))
-    for rows in tiles.row_blocks(len(image), 40 * 3**n_axes * image[0].size):
+    for rows in slicing.row_blocks(len(image), 40 * 3**n_axes * image[0].size):
         found[rows] = measure(windows[rows].reshape(*image[rows].shape, -1))
     return found
 

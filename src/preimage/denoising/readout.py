@@ -11,7 +11,7 @@ from preimage import progress
 from preimage.denoising.examples import Examples
 from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Reader, View
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads
 
 RIDGES = tuple(10.0**power for power in range(-8, 1))
 AT_ONCE = 16 * 2048  # places between two reports of progress
@@ -52,14 +52,14 @@ def gather(features: Features, view: View, read: Reader, examples: Examples, pla
 
     def total(share: np.ndarray):
         squares, cross = np.zeros((features.n, features.n)), np.zeros((features.n, 1))
-        for block in tiles.slices(len(share), BLOCK):
+        for block in slicing.slices(len(share), BLOCK):
             phi = features(read(share[block]))
             squares += phi.T @ phi
             cross = cross + examples.moment(features, phi, read, view, share[block])
         return squares, cross
 
     squares, cross = np.zeros((features.n, features.n)), np.zeros((features.n, 1))
-    for part in tiles.slices(len(places), AT_ONCE):
+    for part in slicing.slices(len(places), AT_ONCE):
         for found in threads.parallel_map(total, [places[part][first::n_shares] for first in range(n_shares)]):
             squares, cross = squares + found[0], cross + found[1]
         progress.report("places", part.stop, len(places))

@@ -20,7 +20,7 @@ from preimage.denoising.groups import Search, Steps
 from preimage.denoising.levels import warn_of_more
 from preimage.denoising.pictures import CombinationRisk
 from preimage.exceptions import NoiseLevelWarning, warn
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.noise import GaussianNoise, NoiseLaw
 from preimage.statistics.noise_level.along_time import FRAME, SignalNoise
 
@@ -82,7 +82,7 @@ def denoised_signal(signal: np.ndarray, law: NoiseLaw | None, effort: str, rng: 
 
 def _deviation(channel: np.ndarray) -> float:
     """The standard deviation in double precision, without a copy of a long recording."""
-    mean, parts = channel.mean(dtype=float), tiles.slices(len(channel), PIECE)
+    mean, parts = channel.mean(dtype=float), slicing.slices(len(channel), PIECE)
     return float(np.sqrt(sum(np.square(channel[part] - mean, dtype=float).sum() for part in parts) / len(channel)))
 
 

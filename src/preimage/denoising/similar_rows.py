@@ -17,7 +17,7 @@ from preimage.denoising.groups.ridge import by_pilot, by_stein
 from preimage.denoising.noise_curve import NoiseCurve
 from preimage.denoising.saturation import Limits, mean_excess
 from preimage.denoising.views import Images
-from preimage.gram import tiles
+from preimage.gram import slicing
 
 FIRST, SECOND = 16, 60  # rows in a group of the first and of the second step
 EXTRA = 0.05
@@ -104,7 +104,7 @@ class SimilarRows:
         return np.argpartition(gaps, k - 2, axis=1)[:, : k - 1]
 
     def _blocks(self, rows: np.ndarray, k: int) -> Iterator[slice]:
-        for block in tiles.row_blocks(len(rows), 16 * k * rows.shape[1] + 16 * len(self.noisy)):
+        for block in slicing.row_blocks(len(rows), 16 * k * rows.shape[1] + 16 * len(self.noisy)):
             yield block
             progress.report("rows", block.stop, len(rows))
 

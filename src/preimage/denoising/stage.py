@@ -11,7 +11,7 @@ from preimage.denoising.examples import Examples
 from preimage.denoising.readout import BLOCK, RIDGES, gather
 from preimage.denoising.stage_features import Features
 from preimage.denoising.views import Coded, Images, View, Whole
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads
 from preimage.kernels import Radial
 
 SAMPLE = 40_000  # places from which coordinates and landmarks are computed
@@ -35,11 +35,11 @@ class Stage:
         found = np.empty((n, weights.shape[1]), dtype=maps[0].dtype)
 
         def fill(task: slice) -> None:
-            for block in tiles.slices(task.stop - task.start, CACHED):
+            for block in slicing.slices(task.stop - task.start, CACHED):
                 places = np.arange(task.start + block.start, task.start + block.stop)
                 found[places[0] : places[-1] + 1] = self.features.times(read(places), weights)
 
-        threads.parallel_map(fill, tiles.slices(n, BLOCK))
+        threads.parallel_map(fill, slicing.slices(n, BLOCK))
         return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.kernels.geometry import squared_norms
 from preimage.kernels.scales import resolve
 
@@ -73,7 +73,7 @@ class Features:
         """Kernel values, with −‖u − z‖²/c = [u, ‖u‖², 1]·[2z, −1, −‖z‖²]/c from one product, strip by strip."""
         inside = centred @ self.basis
         left = np.column_stack([inside, squared_norms(inside), np.ones(len(inside), dtype=inside.dtype)])
-        for strip in tiles.strips(out):
+        for strip in slicing.strips(out):
             closeness = np.matmul(left[strip], self._right, out=out[strip])
             values = self.kernel.from_closeness(closeness)
             if values is not closeness:

@@ -9,7 +9,7 @@ import numpy as np
 
 from preimage._typing import RowsLike
 from preimage.distributed import cluster
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads, tiles
 from preimage.gram.operators import GramStatistics, Symmetric, Tiled, centred, choose_storage
 
 CHUNK = 64 * 2**20  # bytes of a row chunk of K that is kept
@@ -51,7 +51,7 @@ def gram_on_cluster(kernel, X: RowsLike, *, center: bool, storage: str = "auto")
 
 def _parts(n: int, most: int) -> list[slice]:
     """Row chunks of at most ``most`` rows, and at least two per thread."""
-    return tiles.slices(n, max(1, min(most, -(-n // (2 * cluster.n_parallel_tasks())))))
+    return slicing.slices(n, max(1, min(most, -(-n // (2 * cluster.n_parallel_tasks())))))
 
 
 def storage_on_cluster(storage: str, n: int, dtype) -> str:

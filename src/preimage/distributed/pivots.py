@@ -17,7 +17,7 @@ import scipy.linalg
 from preimage import progress
 from preimage.distributed import cluster
 from preimage.features.landmarks import accepted_proposals, block_size, value_round_off
-from preimage.gram import tiles
+from preimage.gram import slicing, tiles
 
 GROUPS = 32  # parts at most
 
@@ -123,7 +123,7 @@ def _propose(parts: list, totals: np.ndarray, uniform: np.ndarray) -> tuple[np.n
 
 def _groups(parts: list) -> list[list]:
     """Parts merged into a few groups, because each holds few rows."""
-    return [parts[some] for some in tiles.slices(len(parts), -(-len(parts) // GROUPS))]
+    return [parts[some] for some in slicing.slices(len(parts), -(-len(parts) // GROUPS))]
 
 
 @dask.delayed(pure=False)

@@ -16,7 +16,7 @@ import numpy as np
 
 from preimage.distributed import cluster
 from preimage.exceptions import DataFileError
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.gram.memory import free_memory
 from preimage.io.arrays import chosen_array, open_array
 from preimage.io.base import note
@@ -87,7 +87,7 @@ def _refuse_large_chunks(array, path: Path) -> None:
 def in_order(lazy) -> Iterator[np.ndarray]:
     """The blocks of a Dask array one after the other, computed a few at a time."""
     blocks = lazy.to_delayed().ravel()
-    for some in tiles.slices(len(blocks), 2 * cluster.n_parallel_tasks()):
+    for some in slicing.slices(len(blocks), 2 * cluster.n_parallel_tasks()):
         yield from cluster.compute(*blocks[some])
 
 

@@ -12,7 +12,7 @@ import scipy.linalg
 from preimage._typing import Array, Generator
 from preimage.eigen import lapack
 from preimage.exceptions import ConvergenceWarning, warn
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.gram.operators import Symmetric
 
 
@@ -138,7 +138,7 @@ def rayleigh_ritz(basis: Array, image: Array) -> tuple[Array, Array, Array]:
 def _residuals(operator: Symmetric | Array, values: Array, vectors: Array) -> Array:
     """‖Au − λu‖; for a matrix computed as ‖uᵀA − λuᵀ‖, in half the time."""
     left = isinstance(operator, np.ndarray)
-    parts = [(values[part], vectors[:, part]) for part in tiles.slices(len(values), 256)]
+    parts = [(values[part], vectors[:, part]) for part in slicing.slices(len(values), 256)]
     images = (((v.T @ operator).T if left else operator @ v) - v * w for w, v in parts)
     return np.concatenate([column_norms(image) for image in images] or [np.zeros(0)])
 

@@ -19,7 +19,7 @@ from preimage.eigen.base import (
     round_off,
 )
 from preimage.eigen.dense import Dense
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads
 from preimage.gram.operators import Symmetric, Tiled, check_storage
 from preimage.kernels.base import positive
 
@@ -234,7 +234,9 @@ class _Space:
 
 def _inner(basis: Array, block: Array) -> Array:
     """QᵀB for tall matrices, in blocks of rows on all cores."""
-    product: Array = sum(threads.parallel_map(lambda rows: basis[rows].T @ block[rows], tiles.slices(len(block), TALL)))
+    product: Array = sum(
+        threads.parallel_map(lambda rows: basis[rows].T @ block[rows], slicing.slices(len(block), TALL))
+    )
     return product
 
 
@@ -245,7 +247,7 @@ def _without(block: Array, basis: Array, coupling: Array) -> Array:
     def fill(rows: slice) -> None:
         np.subtract(block[rows], basis[rows] @ coupling, out=out[rows])
 
-    threads.parallel_map(fill, tiles.slices(len(block), TALL))
+    threads.parallel_map(fill, slicing.slices(len(block), TALL))
     return out
 
 

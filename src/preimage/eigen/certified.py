@@ -18,10 +18,11 @@ from preimage.eigen.dense import Dense
 from preimage.gram import threads
 from preimage.gram.operators import CentredStored, Symmetric
 
-FIRST, LAST = (2, 8), (6, 60)  # (a, b) for a·k + b steps: before the first test, and until LAPACK is as fast
+FIRST, LAST = (2, 15), (6, 60)  # (a, b) for a·k + b steps: before the first test, and until LAPACK is as fast
 TINY = 1000  # times eps: smaller eigenvalues, relative to the largest, are more accurate by LAPACK
 PROOF = (20, 14, 14)  # steps in the rest of the space before each attempt at a proof
 RARELY = 1e-8  # the probability with which the proof may be wrong
+FACTORED = 300  # rows up to which a Cholesky factor takes less time than such a proof
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ class CertifiedLanczos:
     eigenvalues and of their squares give such a c (Wolkowicz & Styan 1980); both follow from the trace and the sum of
     squares of A, less those of T.
 
-    If that c is too large, Lanczos on C from a random vector gives a lower one, which is wrong with a probability of
-    1e-8 (Kuczyński & Woźniakowski 1992).
+    If that c is too large, a Cholesky factor of σI − A without the pairs found is the proof for a small matrix. For a
+    larger one, Lanczos on C from a random vector gives a lower c, which is wrong with a probability of 1e-8
+    (Kuczyński & Woźniakowski 1992).
 
     See Also
     --------
@@ -83,7 +85,7 @@ class _Krylov:
         self.floor = 10 * self.eps * np.sqrt(self.squares)  # a β below it is round-off
         self.noise = n * self.eps * self.squares  # round-off of the sum of squares
         if center:  # subtract the effect of centring
-            means = self.multiply(1, matrix.T, np.full(n, 1 / n, matrix.dtype)).astype(float)
+            self.means = means = self.multiply(1, matrix.T, np.full(n, 1 / n, matrix.dtype)).astype(float)
             self.trace -= float(means.sum())
             self.squares += float(means.sum() ** 2 - 2 * n * (means @ means))
 
@@ -105,15 +107,15 @@ class _Krylov:
 
     def _finds(self, k: int, most: int) -> bool:
         """Whether the residuals of the k leading pairs fall to round-off within ``most`` steps."""
-        error, steps = 1.0, FIRST[0] * k + FIRST[1]
+        error, steps = 1 / self.eps, FIRST[0] * k + FIRST[1]
         while self.size < most and not self.is_invariant:
             before, size = error, self.size
             self.grow(min(steps, most - size))
             error = self._error(k)
             if error <= 1:
                 return True
-            rate = np.log(before / error) / (self.size - size) if size else 0.0  # of convergence
-            steps = int(np.clip(np.log(error) / max(rate, 0.5), 2, max(4, self.size // 4)))
+            rate = np.log(before / error) / (self.size - size)  # of convergence
+            steps = int(np.clip(np.log(error) / max(rate, 0.5), 2, max(8, self.size // 4)))
         return False
 
     def grow(self, steps: int) -> None:
@@ -150,10 +152,10 @@ class _Krylov:
     def _error(self, k: int) -> float:
         """The largest residual β|s| of the k leading pairs in units of round-off, with s a vector's last weight."""
         if self.size < k:
-            return np.inf
+            return 1 / self.eps
         self.values, self.weights = lapack.tridiagonal(*self.T, k)
         residuals = self.betas[self.size - 1] * np.abs(self.weights[-1])
-        return float(residuals.max() / (self.eps * self.values[-1])) if self.values[0] > 0 else np.inf
+        return float(residuals.max() / (self.eps * self.values[-1])) if self.values[0] > 0 else 1 / self.eps
 
     def pairs(self) -> lapack.Pairs:
         """The leading eigenvalues that were found, ascending, and their vectors."""
@@ -166,12 +168,24 @@ class _Krylov:
         level = float(self.values[0]) + len(self.matrix) * self.eps * float(self.values[-1])
         if self._excludes(level, self._bound_by_moments()):
             return True
+        if len(self.matrix) <= FACTORED:
+            return self._factors(level)
         rest = self._complement()
         for steps in PROOF:
             rest.grow(steps)
             if self._excludes(level, rest._bound_by_chance()):
                 return True
         return False
+
+    def _factors(self, level: float) -> bool:
+        """Whether σI − A + VΛVᵀ, with V and Λ the pairs found, has a Cholesky factor: then none exceeds σ."""
+        values, vectors = self.pairs()
+        rest = (vectors * values) @ vectors.T - self.matrix
+        if self.first:
+            halves = self.means - self.means.mean() / 2
+            rest += halves[:, None] + halves
+        rest.flat[:: len(rest) + 1] += level
+        return lapack.is_positive_definite(rest)
 
     def _excludes(self, level: float, rest: float) -> bool:
         """Whether no eigenvalue above the level is missing, if none of C exceeds ``rest``."""

@@ -51,6 +51,12 @@ def divide_and_conquer(matrix: Array, k: int | None = None) -> Pairs:
     return values[first:], vectors[:, first:]
 
 
+def is_positive_definite(matrix: Array) -> bool:
+    """Whether a symmetric matrix, which is overwritten, has a Cholesky factor up to round-off."""
+    (potrf,) = scipy.linalg.get_lapack_funcs(("potrf",), (matrix,))
+    return bool(potrf(matrix.T, overwrite_a=True, clean=False)[1] == 0)
+
+
 def _is_orthonormal(vectors: Array) -> bool:
     """Whether VᵀV = I to the order of n·eps, as LAPACK promises."""
     n, k = vectors.shape

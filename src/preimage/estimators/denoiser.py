@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preimage import denoising, kernels
 from preimage.estimators import conventions
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads, tiles
 from preimage.io.columns import distinct
 from preimage.io.models import Persistent
 from preimage.kernels import Radial
@@ -147,7 +147,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         X = conventions.read_rows(self, X, reset=False)
         conventions.check_scale(X, "rows", smallest=0.0)
         found, shape = np.empty_like(X), _shape(self.geometry, X.shape[1])
-        for rows in tiles.row_blocks(len(X), BYTES_A_POINT * X.shape[1]):
+        for rows in slicing.row_blocks(len(X), BYTES_A_POINT * X.shape[1]):
             found[rows] = self._denoised(X[rows].reshape(-1, *shape)).reshape(-1, X.shape[1])
         return found
 

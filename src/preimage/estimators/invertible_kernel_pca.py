@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from preimage._typing import RowsLike
 from preimage.decomposition.explicit import Components
 from preimage.estimators import conventions
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads
 from preimage.invertible.activations import as_activation
 from preimage.invertible.map import COPIES, AnchoredDecoder, InvertibleMap
 from preimage.io.models import Persistent
@@ -165,7 +165,7 @@ class InvertibleKernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, Transform
 
     def _by_rows(self, X: RowsLike, function, row_bytes: float | None = None) -> np.ndarray:
         """``function`` of blocks of rows; ``row_bytes`` is the memory per row, by default a few sets of features."""
-        blocks = tiles.row_blocks(len(X), row_bytes or COPIES * self.map_.offsets.nbytes)
+        blocks = slicing.row_blocks(len(X), row_bytes or COPIES * self.map_.offsets.nbytes)
         with threads.limited(self.n_jobs):
             return np.concatenate([function(X[rows]) for rows in blocks])
 

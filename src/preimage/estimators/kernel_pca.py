@@ -19,7 +19,7 @@ from preimage.estimators import conventions, fitting
 from preimage.estimators.fitting import Settings
 from preimage.estimators.inverse import InverseMixin
 from preimage.expansion import FeatureVectors
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads
 from preimage.io import chunks
 from preimage.io.models import Persistent
 from preimage.tensors import as_numpy, is_tensor
@@ -199,7 +199,7 @@ class KernelPCA(
             raise ValueError(f"X has {rows.shape[1]} features, but this model expects {self.n_features_in_}.")
         if out is None and not streamed:
             return model.codes(rows)
-        some_rows = tiles.slices(rows.shape[0], chunks.rows_at_once(rows.shape[1]))
+        some_rows = slicing.slices(rows.shape[0], chunks.rows_at_once(rows.shape[1]))
         blocks = rows if streamed else (rows[some] for some in some_rows)
         codes = (conventions.finite_answer(self, "transform", model.codes(block)) for block in blocks)
         shape = rows.shape[0], model.n_components

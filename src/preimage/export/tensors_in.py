@@ -16,7 +16,7 @@ from preimage.export.kernel_values import PointSet, diagonal, fourier_features
 from preimage.export.models import to_program
 from preimage.export.program import Program, Symbol
 from preimage.features import FourierMap, Moments, NystromMap
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.io.chunks import drawn_numbers
 from preimage.tensors import as_double, as_numpy, namespace
 
@@ -65,7 +65,7 @@ def fit_tensor(model: Any, settings: Settings, X: Any, rng: np.random.Generator)
     if isinstance(features, FourierMap) and features.width > n:
         return fitting.fit_rows(settings, sample, rng)
     program = _columns(features, X.shape[1], kind)
-    parts = [_moments(program, features, X[rows, :]) for rows in tiles.row_blocks(n, 12 * 8 * features.width)]
+    parts = [_moments(program, features, X[rows, :]) for rows in slicing.row_blocks(n, 12 * 8 * features.width)]
     moments = sum(parts[1:], parts[0])
     return fitting.fit_moments(settings, features, moments, fitting.sample_rows(sample, rng), rng)
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from preimage import progress
 from preimage._typing import Rows
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads, tiles
 from preimage.kernels import Kernel
 from preimage.kernels.geometry import squared_norms
 
@@ -196,4 +196,4 @@ def _fill(columns: np.ndarray, kernel: Kernel, X: Rows, new: np.ndarray, known: 
         solved = scipy.linalg.solve_triangular(L, values.T, lower=True, overwrite_b=True, check_finite=False)
         columns[rows] = solved.T
 
-    threads.parallel_map(fill, tiles.slices(X.shape[0], 2 * tiles.TILE))
+    threads.parallel_map(fill, slicing.slices(X.shape[0], 2 * slicing.TILE))

@@ -12,7 +12,7 @@ import numpy as np
 
 from preimage import progress
 from preimage._typing import Array, Rows
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads
 from preimage.kernels import Kernel
 
 
@@ -74,7 +74,7 @@ def accumulate(
 ) -> Moments:
     """Moments of all rows in the blocks, added to the given ones."""
     for block in blocks:
-        for rows in tiles.row_blocks(block.shape[0], 12 * 8 * features.width):
+        for rows in slicing.row_blocks(block.shape[0], 12 * 8 * features.width):
             new = _moments(features, block[rows])
             moments = new if moments is None else moments + new
             progress.report("rows", moments.n, total)
@@ -86,7 +86,7 @@ def accumulate(
 def _moments(features: FeatureMap, X: Rows) -> Moments:
     """Moments of some rows, computed on all cores if the memory budget holds a matrix for each."""
     n, parts = X.shape[0], threads.n_threads()
-    if n < parts * tiles.TILE or 4 * parts * 8 * features.width**2 > threads.working_bytes():
+    if n < parts * slicing.TILE or 4 * parts * 8 * features.width**2 > threads.working_bytes():
         return Moments.of(features, X)
-    shares = tiles.slices(n, -(-n // parts))
+    shares = slicing.slices(n, -(-n // parts))
     return reduce(operator.add, threads.parallel_map(lambda rows: Moments.of(features, X[rows]), shares))

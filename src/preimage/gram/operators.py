@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
 from preimage._typing import Array, Rows
-from preimage.gram import threads, tiles, triangle
+from preimage.gram import slicing, threads, tiles, triangle
 from preimage.gram.memory import free_memory
 from preimage.gram.triangle import Triangle
 from preimage.kernels import Kernel
@@ -280,7 +280,7 @@ def center_in_place(matrix: np.ndarray) -> None:
             matrix[rows] -= halves[rows, None] + halves
 
         with threads.suited(20 * matrix.size):
-            threads.parallel_map(centre, tiles.slices(matrix.shape[0], 128))
+            threads.parallel_map(centre, slicing.slices(matrix.shape[0], 128))
 
 
 def check_storage(storage: str) -> None:

@@ -31,7 +31,7 @@ from threadpoolctl import LibController, ThreadpoolController
 Task = TypeVar("Task")
 
 LARGE = 1000  # rows of a matrix from which LAPACK gains from several threads
-FEW = 8e7  # multiplications, about 3 ms: starting threads for fewer takes longer than they save
+FEW = 3e7  # multiplications, about 1 ms: starting threads for fewer takes longer than they save
 
 
 def working_bytes() -> int:

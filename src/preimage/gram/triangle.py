@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike
 
 from preimage._typing import Rows
 from preimage.gram import threads, tiles
+from preimage.gram.prepared import prepare_rows
 from preimage.kernels import Kernel
 
 QUICK = 4e6  # multiplications below which threads do not pay
@@ -89,6 +90,6 @@ class Triangle:
 
 def packed_gram(kernel: Kernel, X: Rows) -> Triangle:
     """The kernel matrix of the rows of X."""
-    out, points = Triangle.empty(tiles.upper_tiles(X), tiles.value_dtype(X, X)), tiles.PreparedRows.of(kernel, X)
+    out, points = Triangle.empty(tiles.upper_tiles(X), tiles.value_dtype(X, X)), prepare_rows(kernel, X)
     threads.parallel_map(lambda tile: tiles.symmetric_tile(points, *tile), zip(out.places, out.blocks, strict=True))
     return out

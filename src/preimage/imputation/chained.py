@@ -9,7 +9,7 @@ import scipy.linalg
 
 from preimage import progress
 from preimage._typing import Array, Generator
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.imputation.gaussian import GaussianModel
 from preimage.kernels.scales import spread_rows
 
@@ -84,7 +84,7 @@ class ChainedMap:
     def __call__(self, X: Array) -> Array:
         filled, missing = self.first(X), np.isnan(X)
         pairs = {j: _Pairs.of(self.first, j, self.settings) for j in np.flatnonzero(missing.any(axis=0)).tolist()}
-        for rows in tiles.row_blocks(len(X), 4 * len(self.points) * X.itemsize):
+        for rows in slicing.row_blocks(len(X), 4 * len(self.points) * X.itemsize):
             self._fill(filled[rows], missing[rows], pairs)
             progress.report("rows", rows.stop, len(X))
         return filled

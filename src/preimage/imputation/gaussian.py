@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from preimage._typing import Array, Generator
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.preimages.bounds import principal_axes
 
 FOLDS = 3
@@ -112,7 +112,7 @@ class GaussianModel:
         """
         (unit, V), q = self._scaled, self.loadings.shape[1]
         squares = (V[:, :, None] * V[:, None, :]).reshape(len(V), -1)
-        for rows in tiles.row_blocks(len(X), 5 * q * q * V.itemsize):
+        for rows in slicing.row_blocks(len(X), 5 * q * q * V.itemsize):
             missing = np.isnan(X[rows])
             patterns, group, counts = np.unique(missing, axis=0, return_inverse=True, return_counts=True)
             seen = (~patterns).astype(V.dtype)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from preimage.exceptions import DataFileError, DataFileWarning
-from preimage.gram import tiles
+from preimage.gram import slicing, tiles
 from preimage.io.chunks import Chunks, joined, release, rows_at_once
 from preimage.io.columns import Columns, column_label
 
@@ -271,7 +271,7 @@ class Data:
         if callable(self.source):
             yield from self.source()
         else:
-            for rows in tiles.slices(self.shape[0], rows_at_once(self.shape[1])):
+            for rows in slicing.slices(self.shape[0], rows_at_once(self.shape[1])):
                 yield np.asarray(self.source[rows])
                 release(self.source)
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from preimage.gram import threads, tiles
+from preimage.gram import slicing, threads
 from preimage.io.atomic import written
 
 BLOCK, BLOCK_BYTES = 8192, 64 * 2**20  # the most rows and bytes of a block
@@ -112,7 +112,7 @@ class ArrayChunks(Chunks):
     def _blocks(self) -> Iterator[np.ndarray]:
         width = self.array.shape[1]
         fitting = int(threads.working_bytes() / 8 / max(8 * width, 1))
-        for rows in tiles.slices(len(self.array), max(1, min(rows_at_once(width), fitting))):
+        for rows in slicing.slices(len(self.array), max(1, min(rows_at_once(width), fitting))):
             yield np.asarray(self.array[rows])
             release(self.array)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.io import FORMATS, pixels
 from preimage.io.atomic import followed
 from preimage.io.base import Data, Form, Pixels, Reading, note
@@ -43,7 +43,7 @@ def read_folder(path: Path, reading: Reading) -> Data:
     first = _single(files[0])
 
     def walk() -> Iterator[np.ndarray]:
-        for some in tiles.slices(len(files), rows_at_once(first.array.size)):
+        for some in slicing.slices(len(files), rows_at_once(first.array.size)):
             yield np.stack([_like(first, file, files[0]) for file in files[some]])
 
     form = Form(shape=first.shape, names=tuple(file.name for file in files), pixels=Pixels(first.form.dtype))

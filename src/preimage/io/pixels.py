@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.io import bounds
 from preimage.io.base import Pixels, needed
 from preimage.io.bounds import BoundedFile
@@ -192,7 +192,7 @@ def _array(image: Any) -> np.ndarray:
     """The pixels of an image, strip by strip, because Pillow copies what it returns twice."""
     dtype, channels = MODES[image.mode], (3,) * (image.mode == "RGB")  # for either byte order
     array = np.empty((image.height, image.width, *channels), dtype)
-    for rows in tiles.slices(image.height, STRIP):
+    for rows in slicing.slices(image.height, STRIP):
         array[rows] = np.asarray(image.crop((0, rows.start, image.width, rows.stop)))
     return array
 

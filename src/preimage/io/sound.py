@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.io import bounds
 from preimage.io.base import Data, Form, Reading, needed, note
 from preimage.io.bounds import BoundedFile
@@ -31,7 +31,7 @@ def read(path: Path, reading: Reading) -> Data:
     samples = samples.reshape(len(samples), samples.shape[1] if samples.ndim > 1 else 1)
 
     def walk() -> Iterator[np.ndarray]:
-        for some in tiles.slices(len(samples), rows_at_once(samples.shape[1])):
+        for some in slicing.slices(len(samples), rows_at_once(samples.shape[1])):
             yield _from_samples(samples[some])
 
     return Data(str(path), walk, samples.shape, Form(alone="signal", rate=rate, sample=sample))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -82,6 +82,8 @@ class _Pair(_Composite):
     left: Kernel
     right: Kernel
 
+    join: ClassVar[np.ufunc]
+
     def __post_init__(self) -> None:
         for part in self.parts:
             if not isinstance(part, Kernel):
@@ -90,6 +92,14 @@ class _Pair(_Composite):
     @property
     def parts(self) -> tuple[_Part, _Part]:
         return cast(_Part, self.left), cast(_Part, self.right)
+
+    def __call__(self, X: Rows, Y: Rows) -> Array:
+        shared = self._shared(X, Y)
+        return self.join(self.left(X, Y), self.right(X, Y)) if shared is None else shared
+
+    def diagonal(self, X: Rows) -> Array:
+        diagonal: Array = self.join(self.left.diagonal(X), self.right.diagonal(X))
+        return diagonal
 
 
 @dataclass(frozen=True)
@@ -115,12 +125,7 @@ class Sum(_Pair):
     array([[2.]])
     """
 
-    def __call__(self, X: Rows, Y: Rows) -> Array:
-        shared = self._shared(X, Y)
-        return self.left(X, Y) + self.right(X, Y) if shared is None else shared
-
-    def diagonal(self, X: Rows) -> Array:
-        return self.left.diagonal(X) + self.right.diagonal(X)
+    join = np.add
 
     @_profiled("profile")
     def profile(self, t: Array) -> Array:
@@ -177,12 +182,7 @@ class Product(_Pair):
     array([[121.]])
     """
 
-    def __call__(self, X: Rows, Y: Rows) -> Array:
-        shared = self._shared(X, Y)
-        return self.left(X, Y) * self.right(X, Y) if shared is None else shared
-
-    def diagonal(self, X: Rows) -> Array:
-        return self.left.diagonal(X) * self.right.diagonal(X)
+    join = np.multiply
 
     @_profiled("profile")
     def profile(self, t: Array) -> Array:

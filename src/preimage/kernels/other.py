@@ -49,9 +49,9 @@ class Laplacian(Kernel):
         return number(self, "gamma")
 
     def __call__(self, X: Rows, Y: Rows) -> Array:
-        distances = cdist(X, Y, "cityblock").astype(np.result_type(X, Y), copy=False)
-        values: Array = np.exp(-self._gamma * distances)
-        return values
+        values: Array = cdist(X, Y, "cityblock").astype(np.result_type(X, Y), copy=False)
+        values *= -self._gamma
+        return np.exp(values, out=values)
 
     def diagonal(self, X: Rows) -> Array:
         return np.ones(X.shape[0], dtype=X.dtype)

@@ -19,7 +19,7 @@ from preimage._typing import Array, Generator, Rows
 from preimage.decomposition import Decomposition
 from preimage.exceptions import ConvergenceWarning, warn
 from preimage.expansion import FeatureVectors
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.kernels import Kernel, Precomputed, require
 
 
@@ -159,7 +159,7 @@ def find_in_batches(inverse_map: InverseMap, targets: FeatureVectors, starts: Ro
         found = inverse_map(targets[rows], None if starts is None else dense_rows(starts[rows]))
         return found.points, found.converged, found.steps  # but not the batch, which holds its weights
 
-    batches = [answer(rows) for rows in tiles.row_blocks(len(targets), 4 * 8 * targets.points.shape[0])]
+    batches = [answer(rows) for rows in slicing.row_blocks(len(targets), 4 * 8 * targets.points.shape[0])]
     points, converged, steps = (np.concatenate(part) for part in zip(*batches, strict=True))
     found = Preimages(points, converged, steps, targets)
     warn_of_failures(found.converged)
@@ -171,7 +171,7 @@ def map_targets(
 ) -> tuple[Array, ...]:
     """The joined arrays that ``function(part, rows)`` returns for parts of the targets, computed in threads."""
     targets.inner_points()  # cached for all parts
-    parts = tiles.map_rows(lambda rows: function(targets[rows], rows), len(targets), row_bytes)
+    parts = slicing.map_rows(lambda rows: function(targets[rows], rows), len(targets), row_bytes)
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from preimage._typing import Array
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.kernels import knows
 from preimage.kernels.geometry import inner_products, squared_distances, squared_norms
 from preimage.preimages.base import dense_rows
@@ -40,7 +40,7 @@ class FeatureDistance:
         else:
             family = self._radial if self.family == "distance" else self._dot
             row_bytes = 6 * Z.itemsize * len(self.points)
-            parts = tiles.map_rows(lambda part: family(Z[part], rows[part]), len(rows), row_bytes)
+            parts = slicing.map_rows(lambda part: family(Z[part], rows[part]), len(rows), row_bytes)
             value, gradient, curvature = (np.concatenate(part) for part in zip(*parts, strict=True))
         value = value + self.norm2[rows]
         if self.pull and self.anchor is not None:
@@ -82,7 +82,7 @@ class FeatureDistance:
         if self.family != "distance" or not knows(self.kernel, "log_slope"):
             return Z
         Z = np.array(Z)
-        for rows in tiles.slices(len(Z), 256):
+        for rows in slicing.slices(len(Z), 256):
             distances = squared_distances(Z[rows], self.points)
             logs = self.kernel.log_slope(distances)
             peak = logs.max(axis=1, keepdims=True)

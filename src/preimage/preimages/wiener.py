@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from preimage._typing import Array, Generator
 from preimage.decomposition import Decomposition
-from preimage.gram.tiles import slices
+from preimage.gram.slicing import slices
 from preimage.kernels import Gaussian, Kernel
 from preimage.kernels.base import positive
 from preimage.kernels.scales import median, spread_rows

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from preimage.expansion import Expansion
-from preimage.gram import tiles
+from preimage.gram import slicing, tiles
 from preimage.kernels import knows
 
 RIDGE = 1e-10  # relative to the mean of k(z, z): keeps the weights finite if points coincide
@@ -35,7 +35,7 @@ class Misfit:
             own = kernel.gradient(Z[rows], Z, inner[rows])
             return own - kernel.gradient(Z[rows], self.X, B[:, rows].T @ self.W)
 
-        parts = tiles.map_rows(gradient, len(Z), 8 * tiles.COPIES * self.X.shape[0])
+        parts = slicing.map_rows(gradient, len(Z), 8 * tiles.COPIES * self.X.shape[0])
         return 1 - float(np.sum(B * C)) / self.total, 2 * np.concatenate(parts) / self.total
 
     def weights(self, Z: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from preimage._typing import Array, RowsLike
-from preimage.gram import tiles
+from preimage.gram import slicing
 from preimage.kernels.base import positive
 
 Map = Callable[[np.ndarray], np.ndarray]
@@ -251,7 +251,7 @@ def estimate(risk: Risk, function: Map, Y: RowsLike, *, random_state: int = 0) -
     """The estimate of a risk of any kind, batch by batch."""
     Y, rng = _rows(Y), np.random.default_rng(random_state)
     parts = []
-    for rows in tiles.row_blocks(len(Y), 8 * Y.itemsize * Y.shape[1]):
+    for rows in slicing.row_blocks(len(Y), 8 * Y.itemsize * Y.shape[1]):
         question = risk.ask(Y[rows], rng)
         parts.append(question.evaluate(np.asarray(function(question.rows))))
     return RiskEstimate.of(np.concatenate(parts))

@@ -1,0 +1,99 @@
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from helpers import KERNELS, rows, sparse_rows
+from preimage import KernelPCA
+from preimage.gram import prepared, tiles
+from preimage.kernels import Function, Gaussian, Linear, Polynomial, Sigmoid
+
+MIXED = Gaussian(1.5) * Polynomial(0.2, coef0=1, degree=3)
+
+
+@pytest.fixture
+def preparations(monkeypatch):
+    """The numbers of rows of all that is prepared."""
+    seen, prepare = [], prepared.prepare_rows
+
+    def counting(kernel, X, other=None):
+        seen.append(X.shape[0])
+        return prepare(kernel, X, other)
+
+    monkeypatch.setattr(prepared, "prepare_rows", counting)
+    monkeypatch.setattr(tiles, "prepare_rows", counting)
+    return seen
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(0.2), Sigmoid(0.1, coef0=-0.5), MIXED, MIXED + Linear()])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_values_in_strips_are_those_of_the_formula(kernel, sparse):
+    X, Y = (sparse_rows(700, d=12, seed=seed) for seed in (0, 1))
+    expected = kernel(X.toarray(), Y.toarray())
+    given = (X, Y) if sparse else (X.toarray(), Y.toarray())
+    bound = 1e-13 * max(1, np.abs(expected).max())
+    np.testing.assert_allclose(tiles.cross(kernel, *given), expected, rtol=1e-12, atol=bound)
+    gram = tiles.gram(kernel, given[0])
+    np.testing.assert_array_equal(gram, gram.T)
+
+
+def test_whole_numbers_are_not_truncated():
+    X = np.arange(12).reshape(6, 2)
+    ready = prepared.prepare_rows(Sigmoid(0.01, coef0=0), X)
+    np.testing.assert_allclose(ready.values(ready), np.tanh(0.01 * X @ X.T), rtol=1e-12)
+
+
+@pytest.mark.parametrize("combined", [lambda a, b: a * b, lambda a, b: a + b], ids=["product", "sum"])
+def test_the_array_that_a_function_returns_is_not_written_to(combined):
+    X = rows(30, 3)
+    table = np.exp(-np.abs(X[:, :1] - X[:, 0]))
+    before = table.copy()
+    kernel = combined(Function(lambda A, B: table), Linear())
+    ready = prepared.prepare_rows(kernel, X)
+    np.testing.assert_allclose(ready.values(ready), combined(before, X @ X.T), rtol=1e-12)
+    np.testing.assert_array_equal(table, before)
+
+
+@pytest.mark.filterwarnings("ignore::preimage.exceptions.PreimageWarning")
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+@pytest.mark.parametrize("approximation", [None, 20])
+def test_one_row_at_a_time_has_the_codes_of_all_at_once(kernel, approximation):
+    X, new = rows(60, 3), rows(700, 3, seed=1)
+    model = KernelPCA(2, kernel=kernel, approximation=approximation, random_state=0).fit(X)
+    together = model.transform(new)
+    alone = np.concatenate([model.transform(new[i : i + 1]) for i in range(20)])
+    scale = np.abs(together).max()
+    np.testing.assert_allclose(alone, together[:20], rtol=1e-9, atol=1e-11 * scale)
+    np.testing.assert_allclose(
+        model.score_samples(new[:5]), model.score_samples(new)[:5], rtol=1e-8, atol=1e-10 * scale
+    )
+
+
+def test_calls_with_few_rows_prepare_the_training_rows_once(preparations):
+    X = rows(80, 3)
+    model = KernelPCA(3, kernel=Gaussian(1.0)).fit(X)
+    preparations.clear()
+    for i in range(5):
+        model.transform(X[i : i + 2] + 0.1)
+        model.score_samples(X[i : i + 2] + 0.1)
+    assert preparations == [80]
+
+
+def test_a_model_that_was_used_is_not_larger_in_a_pickle():
+    X = rows(500, 8)
+    model = KernelPCA(3, kernel=Gaussian(1.0)).fit(X)
+    before = len(pickle.dumps(model))
+    model.transform(X[:3])
+    assert len(pickle.dumps(model)) == before
+
+
+def test_large_points_and_sparse_rows_are_not_kept(monkeypatch):
+    X = rows(50, 3)
+    model = KernelPCA(3, kernel=Gaussian(1.0)).fit(X)
+    expected = model.transform(X[:2])
+    np.testing.assert_allclose(model.transform(sp.csr_array(X[:2])), expected, rtol=1e-9)
+    monkeypatch.setattr(prepared, "KEPT", 100)
+    again = KernelPCA(3, kernel=Gaussian(1.0)).fit(X).decomposition_
+    assert prepared.kept(again, again.kernel, again.points, X[:2]) is None
+    np.testing.assert_allclose(again.codes(X[:2]), expected, rtol=1e-12)

@@ -3,11 +3,11 @@ import warnings
 import numpy as np
 import pytest
 
-from helpers import prescribed, rows
+from helpers import centring, prescribed, rows
 from preimage import progress
-from preimage.eigen import BlockKrylov, Dense
+from preimage.eigen import BlockKrylov, CertifiedLanczos, Dense
 from preimage.exceptions import ConvergenceWarning
-from preimage.gram import tiles
+from preimage.gram import operators, tiles
 from preimage.gram.operators import Centred, Stored, Symmetric, gram_operator
 from preimage.kernels import Gaussian, Polynomial
 
@@ -166,3 +166,105 @@ def test_progress_counts_the_passes_and_an_interruption_ends_them():
         warnings.simplefilter("ignore")
         solve(SPECTRA["linear"], BlockKrylov(max_iter=4))
     assert len(seen) == 3  # nobody listens any more
+
+
+# Passes in single precision
+
+
+class Recorded(Stored):
+    """A stored matrix that notes the precision of every product; its copies write to the same list."""
+
+    notes: list
+
+    def _matmat(self, V):
+        Recorded.notes.append(self.dtype.name)
+        return super()._matmat(V)
+
+
+@pytest.fixture
+def products(monkeypatch):
+    monkeypatch.setattr(Recorded, "notes", [], raising=False)
+    return Recorded.notes
+
+
+def pairs_of(A, solver, products):
+    pairs = solver.solve(Recorded(A.copy()), 10, np.random.default_rng(0))
+    measured = np.linalg.norm(A @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
+    assert measured.max() <= 1e-6 * np.abs(pairs.values).max()
+    assert pairs.steps == len(products)
+    return pairs
+
+
+@pytest.mark.parametrize("name", ["geometric", "linear", "degenerate", "low rank", "indefinite"])
+def test_all_passes_but_the_last_are_single_and_the_pairs_are_double(name, products):
+    spectrum = np.sort(SPECTRA[name])[::-1]
+    pairs = pairs_of(prescribed(spectrum), BlockKrylov(max_iter=500), products)
+    n_single = products.count("float32")
+    assert products == ["float32"] * n_single + ["float64"] * (len(products) - n_single)
+    assert n_single >= 2
+    if name not in ("linear", "indefinite"):  # where residuals fall slowly, double precision goes on
+        assert len(products) - n_single <= 3
+    np.testing.assert_allclose(pairs.values, spectrum[:10], atol=1e-11 * np.abs(spectrum).max())
+
+
+def test_a_tolerance_out_of_reach_of_single_precision_takes_double_throughout(products):
+    pairs_of(prescribed(SPECTRA["geometric"]), BlockKrylov(tol=1e-9), products)
+    assert set(products) == {"float64"}
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-30, 1e30, 1e150])
+def test_values_that_single_precision_cannot_hold_are_not_rounded(unit, products):
+    spectrum = SPECTRA["geometric"]
+    pairs = pairs_of(unit * prescribed(spectrum), BlockKrylov(), products)
+    assert set(products) == {"float64"}
+    np.testing.assert_allclose(pairs.values, unit * spectrum[:10], rtol=1e-10)
+
+
+def test_a_single_value_too_large_for_single_precision_is_noticed(products):
+    A = np.diag(1.0 + np.arange(N))
+    A[0, 1] = A[1, 0] = 1e39
+    pairs = BlockKrylov().solve(Recorded(A), 1, np.random.default_rng(0))
+    assert set(products) == {"float64"}
+    np.testing.assert_allclose(pairs.values, 1e39, rtol=1e-9)
+
+
+def test_round_off_of_single_precision_ends_its_passes(products):
+    """Rounding K = 1 + S to single precision changes S by more than the tolerance, so the rest is double."""
+    spectrum = 1e-3 * 0.8 ** np.arange(N - 1)
+    S = centring(N) @ prescribed(np.append(spectrum, 0)) @ centring(N)
+    pairs = BlockKrylov().solve(Centred(Recorded(1 + S)), 5, np.random.default_rng(0))
+    np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(S)[::-1][:5], atol=1e-9 * spectrum[0])
+    assert pairs.converged
+    assert products.count("float32") < 25 and products.count("float64") < 25
+
+
+def test_without_memory_for_a_copy_passes_are_double(monkeypatch, products):
+    monkeypatch.setattr(operators, "free_memory", lambda: 8.0 * N * N - 1)
+    pairs_of(prescribed(SPECTRA["geometric"]), BlockKrylov(), products)
+    assert set(products) == {"float64"}
+
+
+def test_a_triangle_in_single_precision_has_the_rounded_values():
+    operator, _ = gram_operator(Gaussian(2.0), rows(700, 4), center=True, storage="memory")
+    np.testing.assert_array_equal(operator.rounded().operator.dense(), operator.operator.dense().astype(np.float32))
+    assert operator.rounded().rounded() is None
+
+
+# The other end of the spectrum
+
+
+@pytest.mark.parametrize("solver", [BlockKrylov(tol=1e-9), CertifiedLanczos()], ids=["block", "certified"])
+@pytest.mark.parametrize("negative", [[-0.3], [-2.0, -0.7, -0.1], [-1e-3]])
+def test_the_lowest_ritz_values_bound_the_lowest_eigenvalues_from_above(solver, negative):
+    spectrum = np.sort(np.concatenate([0.7 ** np.arange(N - len(negative)), negative]))
+    A = prescribed(spectrum)
+    lowest = solver.solve(Stored(A.copy()), 6, np.random.default_rng(0)).lowest
+    assert lowest is not None
+    assert np.all(lowest >= spectrum[: len(lowest)] - 1e-12)
+    np.testing.assert_allclose(lowest[0], spectrum[0], atol=2e-4)
+
+
+def test_a_lower_end_that_is_far_from_found_is_not_told():
+    spectrum = np.sort(np.concatenate([[1e6], np.linspace(10, -1000, N - 1)]))  # a wide lower end, one pair at the top
+    pairs = BlockKrylov(block_size=1, tol=1e-1).solve(Stored(prescribed(spectrum)), 1, np.random.default_rng(0))
+    assert pairs.converged and pairs.lowest is None

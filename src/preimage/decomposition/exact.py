@@ -19,7 +19,7 @@ from preimage.exceptions import ConvergenceWarning, FewerComponentsWarning, Inde
 from preimage.gram.operators import GramStatistics, Symmetric, gram_operator, matrix_operator
 from preimage.kernels import Kernel, Precomputed
 
-FULL_SPECTRUM = 2000  # rows up to which all negative eigenvalues of a kernel are computed
+FULL_SPECTRUM = 150  # rows up to which all negative eigenvalues of a kernel are computed
 ROUND_OFF = 10  # times eps: LAPACK's error of eigenvalues relative to the largest
 
 
@@ -186,9 +186,10 @@ def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: 
     elif n <= FULL_SPECTRUM:
         spectrum = scipy.linalg.eigvalsh(operator.dense(), check_finite=False)
     else:
-        largest, extent = float(pairs.values[0]), "at least "
-        with silenced(ConvergenceWarning):  # Ritz values are bounds at every step
-            lowest = largest - BlockKrylov(tol=1e-4, max_iter=10).solve(_Flipped(operator, largest), 6, rng).values
+        lowest, extent = (
+            _lowest(operator, float(pairs.values[0]), rng) if pairs.lowest is None else pairs.lowest,
+            "at least ",
+        )
         spectrum = np.concatenate([pairs.values, lowest])
     negative = spectrum[spectrum < -_round_off(spectrum, n, _scale(statistics))]
     if not negative.size:
@@ -202,6 +203,12 @@ def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: 
         "times the largest. They are left out, which makes distances in feature space approximate.",
         IndefiniteKernelWarning,
     )
+
+
+def _lowest(operator: Symmetric, largest: float, rng: Generator) -> Array:
+    """Upper bounds of the lowest eigenvalues: Ritz values, which are bounds at every step."""
+    with silenced(ConvergenceWarning):
+        return largest - BlockKrylov(tol=1e-4, max_iter=10).solve(_Flipped(operator, largest), 6, rng).values
 
 
 class _Flipped(Symmetric):

@@ -15,6 +15,8 @@ from preimage.exceptions import ConvergenceWarning, warn
 from preimage.gram import slicing
 from preimage.gram.operators import Symmetric
 
+NEAR = 1e-4  # of the largest eigenvalue: the residual up to which the lowest Ritz value counts as found
+
 
 @dataclass(frozen=True)
 class Eigenpairs:
@@ -34,6 +36,9 @@ class Eigenpairs:
         Whether the residuals are within the tolerance.
     steps : int
         The number of products with the operator.
+    lowest : array or None
+        Ritz values from the other end of the spectrum: the i-th lowest is at least the i-th lowest eigenvalue. None if
+        the solver did not come near that end.
 
     See Also
     --------
@@ -54,6 +59,7 @@ class Eigenpairs:
     residuals: Array
     converged: bool
     steps: int
+    lowest: Array | None = None
 
 
 def check_count(solver: object, name: str) -> None:
@@ -97,6 +103,7 @@ def as_eigenpairs(
     steps: int,
     wanted: int | None = None,
     residuals: Array | None = None,
+    lowest: Array | None = None,
 ) -> Eigenpairs:
     """Eigenpairs in descending order, with deterministic signs; warn if a residual exceeds ``bound``.
 
@@ -116,7 +123,7 @@ def as_eigenpairs(
             "Allow more steps, or use solver='dense'.",
             ConvergenceWarning,
         )
-    return Eigenpairs(values, vectors, residuals, converged, steps)
+    return Eigenpairs(values, vectors, residuals, converged, steps, lowest)
 
 
 def orthonormal(nearly: Array) -> tuple[Array, Array]:
@@ -133,6 +140,11 @@ def rayleigh_ritz(basis: Array, image: Array) -> tuple[Array, Array, Array]:
     values, weights = lapack.divide_and_conquer((product + product.T) / 2)
     vectors = basis @ weights
     return values, vectors, column_norms(image @ weights - vectors * values)
+
+
+def known_lowest(values: Array, residual: float, k: int) -> Array | None:
+    """Ritz values (ascending) but the k largest, if the lowest one has a small residual; else None."""
+    return values[:-k] if residual <= NEAR * abs(values[-1]) else None
 
 
 def _residuals(operator: Symmetric | Array, values: Array, vectors: Array) -> Array:

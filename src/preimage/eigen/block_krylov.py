@@ -15,6 +15,7 @@ from preimage.eigen.base import (
     as_eigenpairs,
     check_count,
     column_norms,
+    known_lowest,
     orthonormal,
     round_off,
 )
@@ -26,6 +27,8 @@ from preimage.kernels.base import positive
 STEPS = 12  # blocks that the basis holds besides the wanted vectors before a restart
 TALL = 2500  # rows per task in products of tall matrices
 LANDMARKS = 8  # landmarks of the Nyström start per column of the first block
+SINGLE = 1e-6  # the least tolerance that passes in single precision usually reach
+PATIENCE = 6  # passes in single precision without half the residual, after which round-off is all that is left
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,9 @@ class BlockKrylov:
     """Leading eigenpairs from the space of a block and its images, [B, AB, A²B, …] (Golub & Underwood 1977).
 
     Where passes are expensive, the first block is a Nyström approximation of the leading eigenvectors, plus a random
-    part so that no eigenvector is orthogonal to it.
+    part so that no eigenvector is orthogonal to it. If the matrix is stored in double precision, ``tol`` is at
+    least 1e-6 and ``block_size`` is None, a copy in single precision takes all passes but the last, in less than half
+    the time. The last pass, in double precision, gives the pairs and their residuals.
 
     Parameters
     ----------
@@ -84,27 +89,57 @@ class BlockKrylov:
             return Dense().solve(operator, k, rng)
         tol = self.tol if self.tol is not None else (1e-6 if operator.dtype == np.float64 else 2e-6)
         with threads.single_threaded_blas():  # for the many small steps between passes; passes have their own threads
-            space, steps = self._grow(operator, k, _start(operator, width, rng), tol, rng)
+            start, done, watch = _start(operator, width, rng), 0, _Multiplicity(width, tol)
+            rounded = operator.rounded() if self._may_round(tol) else None
+            if rounded is not None:
+                space, done = self._grow(rounded, k, start, watch, rng, range(1, self.max_iter), PATIENCE)
+                start = space.vectors(space.leading(k)[1])
+            space, done = self._grow(operator, k, start, watch, rng, range(done + 1, self.max_iter + 1))
             values, weights, residuals = space.leading(k)
             vectors, bound = space.vectors(weights), tol * abs(values).max(initial=0)
             return as_eigenpairs(
-                operator, values.astype(operator.dtype), vectors, bound, steps, wanted=k, residuals=residuals
+                operator,
+                values.astype(operator.dtype),
+                vectors,
+                bound,
+                done,
+                wanted=k,
+                residuals=residuals,
+                lowest=None if rounded is not None else space.lowest(k),
             )
 
-    def _grow(self, operator: Symmetric, k: int, start: Array, tol: float, rng: Generator) -> tuple[_Space, int]:
-        """A space that contains k eigenvectors, and the number of passes it took."""
+    def _may_round(self, tol: float) -> bool:
+        """Whether passes in single precision reach the tolerance; the last pass takes as many columns as pairs."""
+        return tol >= SINGLE and self.block_size is None and self.max_iter > 1
+
+    def _grow(
+        self,
+        operator: Symmetric,
+        k: int,
+        start: Array,
+        watch: _Multiplicity,
+        rng: Generator,
+        steps: range,
+        patience: float = np.inf,
+    ) -> tuple[_Space, int]:
+        """A space that contains k eigenvectors, and the number of the last pass, one of ``steps``."""
         n, width = start.shape
         space = _Space(operator, start, room=min(n, k + (STEPS + 1) * width))
-        watch = _Multiplicity(width, tol)
-        for step in range(1, self.max_iter + 1):
+        least, stalled = np.inf, 0
+        for step in steps:
             space.multiply()
             ritz = space.ritz(k)
             progress.report("eigenpairs", step)
-            if ritz is not None and _are_found(ritz, tol, operator):
-                if watch.is_satisfied(ritz.values, step) or step == self.max_iter:
+            if ritz is not None:
+                worst = float(ritz.residuals.max())
+                least, stalled = (worst, 0) if worst < least / 2 else (least, stalled + 1)
+            if ritz is not None and _are_found(ritz, watch.tol, operator):
+                if watch.is_satisfied(ritz.values, step) or step == steps[-1]:
                     break
                 space.restart(k, rng.standard_normal((n, width)))
-            elif step < self.max_iter:
+            elif stalled >= patience:
+                break
+            elif step < steps[-1]:
                 space.extend(k, rng)
         return space, step
 
@@ -173,6 +208,12 @@ class _Space:
         values, weights = lapack.leading(T, min(k, self.size))
         residuals = column_norms(self.R @ weights[self.size - self.width :])
         return values, weights, residuals
+
+    def lowest(self, k: int) -> Array | None:
+        """The Ritz values but the k largest, ascending, if the lowest is close to an eigenvalue."""
+        values, weights = lapack.divide_and_conquer(self.T[: self.size, : self.size])
+        residuals = column_norms(self.R @ weights[self.size - self.width :, :1])
+        return known_lowest(values, float(residuals[0]), k)
 
     def ritz(self, k: int) -> _Ritz | None:
         """The k largest Ritz values (descending) and their residuals; None while the space has fewer dimensions."""

@@ -13,7 +13,7 @@ from scipy.linalg import blas
 
 from preimage._typing import Array, Generator
 from preimage.eigen import lapack
-from preimage.eigen.base import Eigenpairs, as_eigenpairs
+from preimage.eigen.base import Eigenpairs, as_eigenpairs, known_lowest
 from preimage.eigen.dense import Dense
 from preimage.gram import threads
 from preimage.gram.operators import CentredStored, Symmetric
@@ -63,7 +63,8 @@ class CertifiedLanczos:
         with threads.single_threaded_blas():  # its products read all the matrix, which takes longer than computing
             space = _Krylov.with_pairs(operator, k)
             if space is not None and space.proves():
-                return as_eigenpairs(operator, *space.pairs(), bound=np.inf, steps=space.size)
+                pairs, lowest = space.pairs(), space.lowest
+                return as_eigenpairs(operator, *pairs, bound=np.inf, steps=space.size, lowest=lowest)
         return Dense().solve(operator, k, rng)
 
 
@@ -153,8 +154,10 @@ class _Krylov:
         """The largest residual β|s| of the k leading pairs in units of round-off, with s a vector's last weight."""
         if self.size < k:
             return 1 / self.eps
-        self.values, self.weights = lapack.tridiagonal(*self.T, k)
-        residuals = self.betas[self.size - 1] * np.abs(self.weights[-1])
+        values, weights = lapack.tridiagonal(*self.T)
+        residuals = self.betas[self.size - 1] * np.abs(weights[-1])
+        self.lowest = known_lowest(values, float(residuals[0]), k)
+        self.values, self.weights, residuals = values[-k:], weights[:, -k:], residuals[-k:]
         return float(residuals.max() / (self.eps * self.values[-1])) if self.values[0] > 0 else 1 / self.eps
 
     def pairs(self) -> lapack.Pairs:

@@ -35,12 +35,12 @@ def subset(matrix: Array, k: int, *, lower: bool = True, overwrite: bool = False
     return (values, vectors) if len(values) == k and _is_orthonormal(vectors) else None
 
 
-def tridiagonal(diagonal: Array, beside: Array, k: int) -> Pairs:
-    """The k leading pairs of a tridiagonal matrix, ascending, from its diagonal and off-diagonal."""
+def tridiagonal(diagonal: Array, beside: Array) -> Pairs:
+    """The eigenpairs of a tridiagonal matrix, ascending, from its diagonal and off-diagonal."""
     values, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside, check_finite=False)
     if len(values) < len(diagonal) or not _is_orthonormal(vectors):
         values, vectors = divide_and_conquer(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
-    return values[-k:], vectors[:, -k:]
+    return values, vectors
 
 
 def divide_and_conquer(matrix: Array, k: int | None = None) -> Pairs:

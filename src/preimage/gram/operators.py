@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -19,6 +20,7 @@ from preimage.gram.memory import free_memory
 from preimage.gram.triangle import Triangle
 from preimage.kernels import Kernel
 
+TINY = 1e-20  # kernel values of this size, or of its inverse, are not rounded to single precision
 SMALL = 5000  # rows up to which the full matrix is stored, at most 200 MB
 
 
@@ -68,6 +70,10 @@ class Symmetric(LinearOperator):
         """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström); None where products with A are cheap."""
         return None
 
+    def rounded(self) -> Symmetric | None:
+        """A copy in single precision; None if nothing is stored in double precision, or if the copy does not fit."""
+        return None
+
 
 class Stored(Symmetric):
     """A symmetric matrix held in memory. The operator owns it, and solvers may overwrite it."""
@@ -95,6 +101,9 @@ class Stored(Symmetric):
     def dense(self) -> np.ndarray:
         return self.matrix
 
+    def rounded(self) -> Stored | None:
+        return _rounded(self)
+
 
 class Packed(Symmetric):
     """A symmetric matrix of which one triangle is held in memory."""
@@ -118,6 +127,9 @@ class Packed(Symmetric):
 
     def dense(self) -> np.ndarray:
         return self.matrix.dense()
+
+    def rounded(self) -> Packed | None:
+        return _rounded(self)
 
 
 class Tiled(Symmetric):
@@ -189,6 +201,10 @@ class Centred(Symmetric):
         features = self.operator.features(rows)
         return None if features is None else features - features.mean(axis=0)
 
+    def rounded(self) -> Centred | None:
+        rounded = self.operator.rounded()
+        return None if rounded is None else Centred(rounded)
+
     def dense(self) -> np.ndarray:
         matrix = np.array(self.operator.dense())
         center_in_place(matrix)
@@ -207,6 +223,18 @@ class CentredStored(Centred):
     def _centred_matrix(self) -> np.ndarray:
         center_in_place(self.operator.matrix)  # products do not change: HH = H
         return self.operator.matrix
+
+
+def _rounded(operator: Any) -> Any:
+    """An operator of the same class on a copy of its matrix in single precision, see :meth:`Symmetric.rounded`."""
+    size, copied = float(np.abs(operator.diagonal).mean()), operator.shape[0] ** 2 * 4
+    if operator.dtype != np.float64 or copied > free_memory() / 2 or not TINY < size < 1 / TINY:
+        return None
+    try:
+        with np.errstate(over="raise"):
+            return type(operator)(operator.matrix.astype(np.float32))
+    except FloatingPointError:  # a value too large for single precision
+        return None
 
 
 @np.errstate(over="ignore", invalid="ignore")  # the result is checked

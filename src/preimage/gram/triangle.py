@@ -41,6 +41,14 @@ class Triangle:
         """The type of its values."""
         return self.blocks[0].dtype
 
+    def astype(self, dtype: DTypeLike) -> Triangle:
+        """A copy in another precision."""
+        out = Triangle.empty(self.places, dtype)
+        threads.parallel_map(
+            lambda pair: np.copyto(*pair, casting="same_kind"), zip(out.blocks, self.blocks, strict=True)
+        )
+        return out
+
     def multiply(self, V: np.ndarray) -> np.ndarray:
         """The product with a few columns; a small product runs in the calling thread."""
         n_shares = 1 if self.n * V.size < QUICK else None

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from helpers import prescribed, rotation
-from preimage import KernelPCA
 from preimage.eigen import CertifiedLanczos, Dense, certified
-from preimage.gram.operators import Centred, CentredStored, Stored
+from preimage.gram.operators import Centred, CentredStored, Stored, gram_operator
+from preimage.kernels import Gaussian
+from preimage.kernels.scales import length_scale
 
 N = 240
 DECAYING = 1 / np.arange(1.0, N + 1) ** 2
@@ -50,11 +51,28 @@ def test_pairs_of_a_fast_decaying_spectrum_are_as_accurate_as_lapacks(center):
 def test_pairs_of_a_smooth_kernel_keep_their_digits():
     """Without a second subtraction the space loses orthogonality here, and residuals are 20 to 100 times as large."""
     X = np.random.default_rng(0).random((400, 2))
-    model = KernelPCA(45, solver=CertifiedLanczos(), random_state=0).fit(X).decomposition_
-    round_off = np.sqrt(len(X)) * np.finfo(float).eps * model.eigenvalues[0]
-    assert model.residuals.max() < round_off
-    exact = KernelPCA(45, solver=Dense()).fit(X)
-    np.testing.assert_allclose(model.eigenvalues, exact.eigenvalues_, rtol=0, atol=round_off)
+    operator, _ = gram_operator(Gaussian(length_scale(X)), X, center=True, storage="square")
+    pairs, matrix = CertifiedLanczos().solve(operator, 45, np.random.default_rng(0)), operator.dense()
+    round_off = np.sqrt(len(X)) * np.finfo(float).eps * pairs.values[0]
+    measured = np.linalg.norm(matrix @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
+    assert pairs.steps > 1  # not by LAPACK
+    assert np.all(measured < round_off) and np.all(measured <= pairs.residuals)
+    assert pairs.residuals.max() < 3 * round_off
+    np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(matrix)[::-1][:45], rtol=0, atol=round_off)
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_cholesky_factor_proves_that_no_pair_is_missing(center, dtype):
+    """Slowly falling values: the moments prove nothing, and a pair that is left out is noticed."""
+    matrix = prescribed(0.98 ** np.arange(N), dtype=dtype)
+    matrix += dtype(center)
+    space = space_of(CentredStored(Stored(matrix)) if center else Stored(matrix), 4)
+    level = float(space.values[0] * 1.001)
+    assert not space._excludes(level, space._bound_by_moments())
+    assert space._factors(level) and space.proves()
+    space.values, space.weights = space.values[[0, 1, 3]], space.weights[:, [0, 1, 3]]
+    assert not space._factors(level) and not space.proves()
 
 
 @pytest.mark.parametrize("values", [DECAYING, np.exp(-np.arange(N) / 9), np.linspace(1, 0, N) ** 6 - 0.01])

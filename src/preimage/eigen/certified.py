@@ -63,8 +63,10 @@ class CertifiedLanczos:
         with threads.single_threaded_blas():  # its products read all the matrix, which takes longer than computing
             space = _Krylov.with_pairs(operator, k)
             if space is not None and space.proves():
-                pairs, lowest = space.pairs(), space.lowest
-                return as_eigenpairs(operator, *pairs, bound=np.inf, steps=space.size, lowest=lowest)
+                values, vectors = space.pairs()
+                return as_eigenpairs(
+                    operator, values, vectors, np.inf, space.size, residuals=space.residuals, lowest=space.lowest
+                )
         return Dense().solve(operator, k, rng)
 
 
@@ -157,8 +159,9 @@ class _Krylov:
         values, weights = lapack.tridiagonal(*self.T)
         residuals = self.betas[self.size - 1] * np.abs(weights[-1])
         self.lowest = known_lowest(values, float(residuals[0]), k)
-        self.values, self.weights, residuals = values[-k:], weights[:, -k:], residuals[-k:]
-        return float(residuals.max() / (self.eps * self.values[-1])) if self.values[0] > 0 else 1 / self.eps
+        self.values, self.weights, largest = values[-k:], weights[:, -k:], residuals[-k:].max()
+        self.residuals = residuals[-k:] + np.sqrt(len(self.matrix)) * self.eps * self.values[-1]  # with round-off
+        return float(largest / (self.eps * self.values[-1])) if self.values[0] > 0 else 1 / self.eps
 
     def pairs(self) -> lapack.Pairs:
         """The leading eigenvalues that were found, ascending, and their vectors."""

@@ -160,7 +160,7 @@ class Moved:
             halves[rows] = squared_norms(moved) * (self.weight / 2)
             _into(out, moved if self.columns is None else moved.take(self.columns, axis=1))
 
-        threads.parallel_map(move, slicing.slices(X.shape[0], slicing.TILE // 2))
+        threads.parallel_map(move, slicing.strips(X))
         return replace(self, X=counted, given=X, halves=halves)
 
     def _moved(self, X: np.ndarray, out: np.ndarray | None) -> np.ndarray:

@@ -18,6 +18,11 @@ def slices(n: int, length: int = TILE) -> list[slice]:
     return [slice(start, min(start + length, n)) for start in range(0, n, length)]
 
 
+def even_slices(n: int, most: int = TILE) -> list[slice]:
+    """Consecutive slices of equal length, but for the last, that cover range(n): products with thin tiles are slow."""
+    return slices(n, -(-n // max(1, -(-n // most)))) if n else []
+
+
 def strips(values: np.ndarray) -> list[slice]:
     """Slices of rows that hold ``STRIP`` bytes each."""
     return slices(len(values), max(1, STRIP // max(values.shape[1] * values.itemsize, 1)))

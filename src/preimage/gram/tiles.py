@@ -27,7 +27,7 @@ def cross(kernel: Kernel, X: Rows, Y: Rows, ready: Any = None) -> np.ndarray:
 
         def fill(rows: slice) -> None:
             left = right.like(X[rows])
-            for columns in slicing.slices(Y.shape[0], side):
+            for columns in slicing.even_slices(Y.shape[0], side):
                 left.values(right[columns], out[rows, columns])
 
         threads.parallel_map(fill, slicing.slices(X.shape[0], min(slicing.fair_length(X.shape[0]), side)))
@@ -48,7 +48,9 @@ def multiply(kernel: Kernel, X: Rows, Y: Rows, V: np.ndarray, ready: Any = None)
     with threads.suited(_operations(X, Y) + X.shape[0] * V.size):
         out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
         right, side = ready or prepare_rows(kernel, Y, other=X), tile_side(Y)
-        parts = [(part, right[part]) for part in slicing.slices(Y.shape[0], side)]  # sparse rows are copied once, here
+        parts = [
+            (part, right[part]) for part in slicing.even_slices(Y.shape[0], side)
+        ]  # sparse rows are copied once, here
 
         def fill(rows: slice) -> None:
             left = right.like(X[rows])
@@ -159,8 +161,8 @@ def upper_tiles(X: Rows) -> list[Place]:
     They are up to twice as long as other tiles, because inner products of many columns are faster with long ones.
     """
     n = X.shape[0]
-    n_blocks = -(-n // tile_side(X, most=int(np.clip(-(-n // 10), slicing.TILE, 2 * slicing.TILE))))
-    blocks = slicing.slices(n, -(-n // n_blocks))  # of equal length: products with thin tiles are slow
+    side = tile_side(X, most=int(np.clip(-(-n // 10), slicing.TILE, 2 * slicing.TILE)))
+    blocks = slicing.even_slices(n, side)
     return [(rows, columns) for i, rows in enumerate(blocks) for columns in blocks[i:]]
 
 

@@ -229,13 +229,16 @@ def test_eigenvalues_that_meet_are_all_found():
     assert_same_codes(ours.transform(circle[:9]), theirs.transform(circle[:9]), theirs.eigenvalues_, atol=1e-9)
 
 
-def test_a_matrix_that_does_not_fit_in_memory_is_recomputed(monkeypatch):
+@pytest.mark.parametrize("solver", ["arpack", "randomized"])
+@pytest.mark.parametrize("free", [0.0, 1e9], ids=["recomputed", "one triangle"])
+def test_a_large_matrix_is_not_stored_in_full(solver, free, monkeypatch):
     X = load_digits().data[:520] / 16
-    params = {"n_components": 4, "kernel": "rbf", "gamma": 0.05, "eigen_solver": "arpack", "random_state": 0}
-    theirs = Original(**params).fit(X)
-    monkeypatch.setattr("preimage.gram.operators.free_memory", lambda: 0.0)
+    params = {"n_components": 4, "kernel": "rbf", "gamma": 0.05, "eigen_solver": solver, "random_state": 0}
+    theirs = Original(**params, iterated_power=30).fit(X)
+    monkeypatch.setattr("preimage.compat.kernel_pca.SQUARE", 100)
+    monkeypatch.setattr("preimage.gram.operators.free_memory", lambda: free)
     monkeypatch.setattr("preimage.gram.tiles.gram", lambda *_: pytest.fail("the kernel matrix was stored"))
-    ours = compat.KernelPCA(**params).fit(X)
+    ours = compat.KernelPCA(**params, iterated_power=30).fit(X)
     assert relative(ours.transform(X[:9]), theirs.transform(X[:9])) < 1e-9
 
 

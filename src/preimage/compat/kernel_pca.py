@@ -22,10 +22,12 @@ from preimage.eigen import Dense, Eigenpairs, Lanczos, Solver
 from preimage.eigen.randomized import Randomized
 from preimage.estimators.conventions import generator
 from preimage.gram import threads, tiles
-from preimage.gram.operators import Stored, Symmetric, choose_storage, gram_operator
+from preimage.gram.operators import Stored, Symmetric, gram_operator
 from preimage.io.models import Persistent
 from preimage.kernels import Kernel
 from preimage.kernels.pairwise import Pairwise
+
+SQUARE = 1000  # rows up to which products with a full matrix are faster than with one triangle
 
 
 class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -209,7 +211,8 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         n = X.shape[0]
         k = n if self.n_components is None else min(n, self.n_components)
         solver = self._solver(n, k)
-        operator, self._column_means = self._centred_gram(X, stored=isinstance(solver, Dense) or callable(self.kernel))
+        square = isinstance(solver, Dense) or callable(self.kernel) or n <= SQUARE
+        operator, self._column_means = self._centred_gram(X, square)
         pairs = self._solve(solver, operator, k)
         values = nonnegative(pairs.values)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else slice(None)
@@ -224,15 +227,15 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             self.dual_coef_ = scipy.linalg.solve(ridge.T, X, assume_a="pos", overwrite_a=True)
         self.X_transformed_fit_ = codes
 
-    def _centred_gram(self, X: RowsLike, stored: bool) -> tuple[Symmetric, np.ndarray]:
-        """The centred kernel matrix and the column means that centred it."""
+    def _centred_gram(self, X: RowsLike, square: bool) -> tuple[Symmetric, np.ndarray]:
+        """The centred kernel matrix, in full or as an operator, and the column means that centred it."""
         if self._precomputed:
             matrix = writable_square(X)
         else:
             kernel = self._kernel()
             X = _rows(kernel, X)
-            if not stored and choose_storage("auto", X.shape[0], X.dtype, square=True) == "recompute":
-                operator, statistics = gram_operator(kernel, X, center=True, storage="recompute")
+            if not square:
+                operator, statistics = gram_operator(kernel, X, center=True)
                 return operator, statistics.row_means
             with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
                 matrix = tiles.gram(kernel, X)

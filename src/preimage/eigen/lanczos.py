@@ -73,7 +73,7 @@ class _Scaled(Symmetric):
         super().__init__(operator.dtype, operator.shape[0])
         self.operator, self.scale, self.products = operator, scale, 0
 
-    def _matmat(self, V: Array) -> Array:
-        self.products += V.shape[1]
-        product: Array = self.operator @ V
+    def _matvec(self, v: Array) -> Array:
+        self.products += 1
+        product: Array = self.operator.matvec(v)
         return product / self.scale

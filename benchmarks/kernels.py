@@ -5,6 +5,7 @@ its kernels), and gives it to its ``KernelPCA`` with ARPACK; 10 components, 50 c
 10 000 rows × 50 000 columns of which 0.2 % are not zero. A ratio is the peer's time divided by ours.
 
     python benchmarks/kernels.py [--threads 1] [--rows 5000] [--sparse] [--only polynomial cosine] [--json FILE]
+                                 [--record]
 """
 
 import argparse
@@ -14,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from racing import markdown, race
+from figures import record
+from racing import cell, markdown, race
 from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 from sklearn.gaussian_process import kernels as process
 from sklearn.metrics import pairwise
@@ -56,6 +58,7 @@ KERNELS = {  # ours, and the function of scikit-learn
         lambda X, Y=None: gaussian(X, Y) * polynomial(X, Y),
     ),
 }
+HEADER = ["kernel", "fit", "seconds", "transform", "seconds of it"]
 SPARSE = ("gaussian", "linear", "polynomial", "sigmoid", "cosine", "gaussian · polynomial")
 
 
@@ -78,6 +81,11 @@ def compare(name, X, new, n_threads, repeats):
     return [fits["theirs"] / fits["ours"], fits["ours"], maps["theirs"] / maps["ours"], maps["ours"]]
 
 
+def keep(found, table):
+    """Record a table for the docs."""
+    record(__file__, table, HEADER, [[name, *map(cell, row)] for name, row in found.items()])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=1)
@@ -86,6 +94,7 @@ def main():
     parser.add_argument("--sparse", action="store_true")
     parser.add_argument("--only", nargs="+", choices=KERNELS)
     parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--record", action="store_true", help="keep the table for the docs")
     options = parser.parse_args()
     warnings.simplefilter("ignore", PreimageWarning)
     n = options.rows or (10_000 if options.sparse else 5000)
@@ -94,9 +103,11 @@ def main():
         name: compare(name, both[:n], both[n:], options.threads, options.repeats)
         for name in options.only or (SPARSE if options.sparse else KERNELS)
     }
-    print(markdown([[name, *row] for name, row in found.items()], ["kernel", "fit", "s", "transform", "s"]))
+    print(markdown([[name, *row] for name, row in found.items()], HEADER))
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
+    if options.record:
+        keep(found, "sparse" if options.sparse else "dense")
 
 
 if __name__ == "__main__":

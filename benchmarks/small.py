@@ -4,7 +4,7 @@ Gaussian kernel; 2, 10, 32 and all components; digits of MNIST (784 columns) and
 the best of its solvers for every case, each of which is timed; ``transform`` maps as many new rows as there are
 training rows, and then a single one. A ratio is scikit-learn's time divided by ours.
 
-    python benchmarks/small.py [--threads 1] [--rows 50 100] [--json FILE]
+    python benchmarks/small.py [--threads 1] [--rows 50 100] [--json FILE] [--record]
 """
 
 import argparse
@@ -13,7 +13,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from racing import markdown, race
+from figures import record
+from racing import cell, markdown, race
 from sklearn.decomposition import KernelPCA as ScikitKernelPCA
 
 from preimage import KernelPCA
@@ -23,6 +24,7 @@ from preimage.kernels import Gaussian
 from preimage.kernels.scales import length_scale
 
 ROWS, COMPONENTS = (50, 100, 200, 500, 1000, 2000, 3000), (2, 10, 32, None)
+TASKS = ("fit", "transform", "transform of one row")
 
 
 def digits(n):
@@ -59,11 +61,28 @@ def compare(X, new, k, n_threads):
     return found
 
 
+HEADER = ["rows", *(f"{k or 'all'} components" for k in COMPONENTS)]
+
+
+def tables(found, name):
+    """The ratios of every task on some data: a title, and a row for every number of rows."""
+    for task in TASKS:
+        yield f"{name}, {task}", [[n, *(case[task] for case in cases.values())] for n, cases in found[name].items()]
+
+
+def keep(found):
+    """Record all tables for the docs."""
+    for name in found:
+        for title, rows in tables(found, name):
+            record(__file__, title, HEADER, [[*map(cell, row)] for row in rows])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
     parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--record", action="store_true", help="keep the tables for the docs")
     options = parser.parse_args()
     warnings.simplefilter("ignore", PreimageWarning)
     found = {}
@@ -73,12 +92,12 @@ def main():
             n: {str(k or "all"): compare(*both[n], k, options.threads) for k in COMPONENTS if (k or 0) < n}
             for n in both
         }
-        for task in ("fit", "transform", "transform of one row"):
-            rows = [[n, *(case[task] for case in cases.values())] for n, cases in found[data.__name__].items()]
-            print(f"\n{data.__name__}, {task}: times as fast as scikit-learn\n")
-            print(markdown(rows, ["rows", *(f"{k or 'all'} components" for k in COMPONENTS)]), flush=True)
+        for title, rows in tables(found, data.__name__):
+            print(f"\n{title}: times as fast as scikit-learn\n\n{markdown(rows, HEADER)}", flush=True)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")
+    if options.record:
+        keep(found)
 
 
 if __name__ == "__main__":

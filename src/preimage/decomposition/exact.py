@@ -218,5 +218,9 @@ class _Flipped(Symmetric):
         super().__init__(operator.dtype, operator.shape[0])
         self.operator, self.sigma = operator, sigma
 
+    def rounded(self) -> _Flipped | None:
+        rounded = self.operator.rounded()
+        return None if rounded is None else _Flipped(rounded, self.sigma)
+
     def _matmat(self, V: Array) -> Array:
         return self.sigma * V - self.operator @ V

@@ -18,7 +18,7 @@ from preimage.gram.grid import Grid, guess
 from preimage.kernels import Kernel, Product, Sum, knows
 from preimage.kernels.geometry import fill_from_differences, inner_products, recompute_cancelled, squared_norms
 
-SAMPLE = 32  # rows from which a robust centre is computed
+SAMPLE = 16  # rows from which a robust centre is computed
 KEPT = 2**26  # bytes of points up to which a model keeps them prepared
 
 
@@ -51,7 +51,12 @@ def kept(owner: Remembering, kernel: Kernel, points: Rows, X: Rows) -> Any:
     sparse = sp.issparse(points) or sp.issparse(X)
     if sparse or X.shape[0] >= slicing.TILE or points.nbytes > KEPT:
         return None
-    return owner.remembered("prepared", lambda: prepare_rows(kernel, points, X))
+
+    def compute() -> Any:
+        with threads.single_threaded():  # others may wait for this result, so it must not wait for their threads
+            return prepare_rows(kernel, points, X)
+
+    return owner.remembered("prepared", compute)
 
 
 @dataclass(frozen=True, eq=False)

@@ -161,7 +161,7 @@ def upper_tiles(X: Rows) -> list[Place]:
     They are up to twice as long as other tiles, because inner products of many columns are faster with long ones.
     """
     n = X.shape[0]
-    side = tile_side(X, most=int(np.clip(-(-n // 10), slicing.TILE, 2 * slicing.TILE)))
+    side = tile_side(X, most=max(slicing.TILE, min(-(-n // 10), 2 * slicing.TILE)))
     blocks = slicing.even_slices(n, side)
     return [(rows, columns) for i, rows in enumerate(blocks) for columns in blocks[i:]]
 

@@ -1,0 +1,141 @@
+"""The space of a block and its images under a symmetric operator, with thick restarts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from preimage._typing import Array, Generator
+from preimage.eigen import lapack
+from preimage.eigen.base import column_norms, known_lowest, orthonormal
+from preimage.gram import slicing, threads
+from preimage.gram.operators import Symmetric
+
+STEPS = 12  # blocks that the basis holds besides the wanted vectors before a restart
+TALL = 2500  # rows per task in products of tall matrices
+
+
+@dataclass(frozen=True)
+class Ritz:
+    """Ritz values, descending, and their residuals."""
+
+    values: Array
+    residuals: Array
+
+
+class BlockSpace:
+    """An orthonormal basis Q, the matrix T = QᵀAQ, and the part PR of A times the last block outside the span of Q.
+
+    AQ = QT + [0 … 0, PR]: A maps only the last block out of the space, also after a restart. The residual of a Ritz
+    vector Qs is therefore ‖R s_last‖, without another product.
+    """
+
+    def __init__(self, operator: Symmetric, start: Array, k: int):
+        room = min(operator.shape[0], k + (STEPS + 1) * start.shape[1])
+        self.operator = operator
+        self.Q = np.empty((room, operator.shape[0]), dtype=operator.dtype).T
+        self.T = np.zeros((room, room))
+        self.size, self.width, self.scale = 0, 0, 0.0
+        self.outside, self.R = self._orthonormal(start.astype(operator.dtype))[:2]
+        self._append(self.outside)
+
+    def multiply(self) -> None:
+        """One pass: A times the last block."""
+        last = slice(self.size - self.width, self.size)
+        image = self.operator @ self.Q[:, last]
+        self.scale = max(self.scale, float(column_norms(image).max(initial=0)))
+        self.outside, self.R, coupling = self._orthonormal(image)
+        self.T[: self.size, last] = coupling
+        self.T[last, : self.size] = coupling.T
+        self.T[last, last] = (coupling[last] + coupling[last].T) / 2
+
+    def leading(self, k: int) -> tuple[Array, Array, Array]:
+        """The k largest Ritz values, their weights in the basis, and their residuals."""
+        T = self.T[: self.size, : self.size]
+        values, weights = lapack.leading(T, min(k, self.size))
+        residuals = column_norms(self.R @ weights[self.size - self.width :])
+        return values, weights, residuals
+
+    def lowest(self, k: int) -> Array | None:
+        """The Ritz values but the k largest, ascending, if the lowest is close to an eigenvalue."""
+        values, weights = lapack.divide_and_conquer(self.T[: self.size, : self.size])
+        residuals = column_norms(self.R @ weights[self.size - self.width :, :1])
+        return known_lowest(values, float(residuals[0]), k)
+
+    def ritz(self, k: int) -> Ritz | None:
+        """The k largest Ritz values (descending) and their residuals; None while the space has fewer dimensions."""
+        if self.size < k:
+            return None
+        values, _, residuals = self.leading(k)
+        return Ritz(values[::-1], residuals[::-1])
+
+    def vectors(self, weights: Array) -> Array:
+        """Combinations of the basis."""
+        combined: Array = self.Q[:, : self.size] @ weights.astype(self.Q.dtype)
+        return combined
+
+    def extend(self, k: int, rng: Generator) -> None:
+        """Append the part outside the span as the next block, or random columns if there is none."""
+        if not self.outside.shape[1]:
+            self.restart(k, rng.standard_normal((self.Q.shape[0], self.width)))
+        elif self.size > k + STEPS * self.outside.shape[1]:
+            self.restart(k)
+        else:
+            self._append(self.outside)
+
+    def restart(self, k: int, fresh: Array | None = None) -> None:
+        """Keep the leading Ritz vectors and a few more, the part outside the span, and fresh columns if given."""
+        outside = self.outside
+        kept = min(k + outside.shape[1] // 2 + 1, self.size)
+        values, weights, _ = self.leading(kept)
+        self.Q[:, :kept] = self.vectors(weights)
+        self.T[:] = 0
+        self.T[range(kept), range(kept)] = values
+        self.size = kept
+        self._append(outside)
+        if fresh is not None:
+            width = self.width
+            self._append(self._orthonormal(fresh.astype(self.Q.dtype))[0])
+            self.width += width if outside.shape[1] else 0
+
+    def _append(self, block: Array) -> None:
+        missing = self.size + block.shape[1] - self.Q.shape[1]
+        if missing > 0:  # blocks grow when random columns are added
+            self.Q = np.concatenate([self.Q.T, np.empty((missing, len(self.Q)), dtype=self.Q.dtype)]).T
+            self.T = np.pad(self.T, (0, missing))
+        self.Q[:, self.size : self.size + block.shape[1]] = block
+        self.size, self.width = self.size + block.shape[1], block.shape[1]
+
+    def _orthonormal(self, block: Array) -> tuple[Array, Array, Array]:
+        """P, R and C with block = QC + PR, P orthonormal and orthogonal to Q; columns of round-off are dropped."""
+        basis = self.Q[:, : self.size]
+        coupling = _inner(basis, block)
+        block = _without(block, basis, coupling)
+        P, R, order = scipy.linalg.qr(block, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
+        floor = 10 * np.finfo(block.dtype).eps * self.scale
+        rank = int(np.sum(np.abs(np.diagonal(R)) > floor))
+        P, R = P[:, :rank], R[:rank, np.argsort(order)].astype(float)
+        again = _inner(basis, P)  # again, because normalising P amplified its rounding errors
+        P, second = orthonormal(_without(P, basis, again))
+        return P, second @ R, coupling.astype(float) + again @ R
+
+
+def _inner(basis: Array, block: Array) -> Array:
+    """QᵀB for tall matrices, in blocks of rows on all cores."""
+    product: Array = sum(
+        threads.parallel_map(lambda rows: basis[rows].T @ block[rows], slicing.slices(len(block), TALL))
+    )
+    return product
+
+
+def _without(block: Array, basis: Array, coupling: Array) -> Array:
+    """B − QC, in blocks of rows on all cores."""
+    out = np.empty_like(block)
+
+    def fill(rows: slice) -> None:
+        np.subtract(block[rows], basis[rows] @ coupling, out=out[rows])
+
+    threads.parallel_map(fill, slicing.slices(len(block), TALL))
+    return out

@@ -186,10 +186,8 @@ def _warn_if_indefinite(operator: Symmetric, statistics: GramStatistics, pairs: 
     elif n <= FULL_SPECTRUM:
         spectrum = scipy.linalg.eigvalsh(operator.dense(), check_finite=False)
     else:
-        lowest, extent = (
-            _lowest(operator, float(pairs.values[0]), rng) if pairs.lowest is None else pairs.lowest,
-            "at least ",
-        )
+        extent, known = "at least ", pairs.lowest
+        lowest = _lowest(operator, float(pairs.values[0]), rng) if known is None else known
         spectrum = np.concatenate([pairs.values, lowest])
     negative = spectrum[spectrum < -_round_off(spectrum, n, _scale(statistics))]
     if not negative.size:

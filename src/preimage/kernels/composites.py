@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import cast
 
 import numpy as np
 
@@ -82,8 +82,6 @@ class _Pair(_Composite):
     left: Kernel
     right: Kernel
 
-    join: ClassVar[np.ufunc]
-
     def __post_init__(self) -> None:
         for part in self.parts:
             if not isinstance(part, Kernel):
@@ -93,13 +91,16 @@ class _Pair(_Composite):
     def parts(self) -> tuple[_Part, _Part]:
         return cast(_Part, self.left), cast(_Part, self.right)
 
+    def join(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """The values of both parts combined, in ``out`` or a new array."""
+        raise NotImplementedError
+
     def __call__(self, X: Rows, Y: Rows) -> Array:
         shared = self._shared(X, Y)
         return self.join(self.left(X, Y), self.right(X, Y)) if shared is None else shared
 
     def diagonal(self, X: Rows) -> Array:
-        diagonal: Array = self.join(self.left.diagonal(X), self.right.diagonal(X))
-        return diagonal
+        return self.join(self.left.diagonal(X), self.right.diagonal(X))
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,10 @@ class Sum(_Pair):
     array([[2.]])
     """
 
-    join = np.add
+    def join(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """Left + right, in ``out`` or a new array."""
+        joined: Array = np.add(left, right, out=out)
+        return joined
 
     @_profiled("profile")
     def profile(self, t: Array) -> Array:
@@ -182,7 +186,10 @@ class Product(_Pair):
     array([[121.]])
     """
 
-    join = np.multiply
+    def join(self, left: Array, right: Array, out: Array | None = None) -> Array:
+        """Left · right, in ``out`` or a new array."""
+        joined: Array = np.multiply(left, right, out=out)
+        return joined
 
     @_profiled("profile")
     def profile(self, t: Array) -> Array:

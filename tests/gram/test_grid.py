@@ -61,7 +61,7 @@ def test_other_rows_are_left_to_double_precision(form, recwarn):
     if form is SPREAD["too far apart"]:
         X[0, 0] = 1  # so that the step is 1
     points = prepare_rows(Gaussian(100.0), X)
-    assert points.grid is None and points.X.dtype == float
+    assert points.grid is None and points.X.common.dtype == float
     assert not len(recwarn)
 
 
@@ -91,7 +91,7 @@ def test_kernel_values_are_those_of_double_precision(form, kernel, monkeypatch):
     X[:, 3] = X[0, 0]  # a column that tells nothing apart
     kernel = kernel(np.ptp(X))
     ready = prepare_rows(kernel, Y, other=X)
-    assert ready.grid is not None and ready.X.dtype == np.float32
+    assert ready.grid is not None and ready.X.common.dtype == np.float32
     exact = kernel(X - Y[0], Y - Y[0])
     np.testing.assert_allclose(tiles.cross(kernel, X, Y), exact, rtol=1e-12)
     np.testing.assert_allclose(tiles.gram(kernel, X), kernel(X - X[0], X - X[0]), rtol=1e-12)

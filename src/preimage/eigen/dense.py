@@ -13,7 +13,6 @@ from preimage.eigen.base import Eigenpairs, as_eigenpairs, sketched_residuals
 from preimage.gram import tiles
 from preimage.gram.operators import Symmetric
 
-FEW = 7  # LAPACK computes k pairs faster than all pairs if there are at least FEW · k rows
 SMALL = 500  # rows up to which copying a matrix for LAPACK is faster than restoring it
 MANY = 256  # pairs above which residuals are estimated: exact ones would take a quarter of the time
 
@@ -42,7 +41,7 @@ class Dense:
 
     def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         matrix = operator.dense()
-        pairs = _few(matrix, k) if FEW * k <= len(matrix) else None
+        pairs = _few(matrix, k) if lapack.FEW * k <= len(matrix) else None
         values, vectors = pairs or lapack.divide_and_conquer(matrix, k)
         residuals = sketched_residuals(matrix, values, vectors, rng) if k > MANY else None
         return as_eigenpairs(matrix, values, vectors, bound=np.inf, steps=1, residuals=residuals)

@@ -12,12 +12,19 @@ import scipy.linalg
 from preimage._typing import Array
 from preimage.gram import threads
 
+FEW = 7  # LAPACK computes k pairs faster than all pairs if there are at least FEW · k rows
+
 Pairs = tuple[Array, Array]
 
 
 def leading(matrix: Array, k: int) -> Pairs:
     """The k largest eigenvalues, ascending, and their vectors."""
     return subset(matrix, k) or divide_and_conquer(matrix, k)
+
+
+def few_or_all(matrix: Array, k: int) -> Pairs:
+    """The k largest eigenvalues, ascending, and their vectors, or all where that is as fast."""
+    return leading(matrix, k) if FEW * k <= len(matrix) else divide_and_conquer(matrix)
 
 
 def subset(matrix: Array, k: int, *, lower: bool = True, overwrite: bool = False) -> Pairs | None:

@@ -45,8 +45,8 @@ class GramStatistics:
 class Symmetric(LinearOperator):
     """A symmetric operator that can also return its dense matrix.
 
-    Operators that hold or compute all entries also have ``diagonal`` in double precision, ``columns(which)`` for
-    A[:, which], and ``multiply_columns(which, V)`` for A[:, which] V.
+    Operators that hold or compute all entries also have ``diagonal`` in double precision, and ``columns(which)`` for
+    A[:, which].
     """
 
     def __init__(self, dtype: DTypeLike, n: int) -> None:
@@ -68,6 +68,10 @@ class Symmetric(LinearOperator):
 
     def features(self, rows: np.ndarray) -> np.ndarray | None:
         """F (n × r) with FFᵀ ≈ A, exact in the given rows (Nyström); None where products with A are cheap."""
+        return None
+
+    def multiply_columns(self, which: np.ndarray, V: np.ndarray) -> np.ndarray | None:
+        """A[:, which] V; None where that is not cheaper than a product with all columns."""
         return None
 
     def rounded(self) -> Symmetric | None:
@@ -200,6 +204,11 @@ class Centred(Symmetric):
     def features(self, rows: np.ndarray) -> np.ndarray | None:
         features = self.operator.features(rows)
         return None if features is None else features - features.mean(axis=0)
+
+    def multiply_columns(self, which: np.ndarray, V: np.ndarray) -> np.ndarray | None:
+        """HA[:, which] V, which is HAH[:, which] V if the columns of V sum to 0."""
+        product = self.operator.multiply_columns(which, V)
+        return None if product is None else product - product.mean(axis=0)
 
     def rounded(self) -> Centred | None:
         rounded = self.operator.rounded()

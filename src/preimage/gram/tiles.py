@@ -77,16 +77,19 @@ def multiply_tiles(
 ) -> np.ndarray:
     """A symmetric matrix times a few columns, from its tiles on and above the diagonal, ``block(number)``.
 
-    Computed as (VᵀA)ᵀ, which is a little faster in BLAS; every thread sums a share of the tiles.
+    Every thread sums a share of the tiles. A tile is first multiplied from the left, which reads it in the order of
+    memory, and then, from the cache, from the right: other ways take up to a third longer in BLAS.
     """
+    right, left = np.ascontiguousarray(V), np.ascontiguousarray(V.T)
 
     def product(share: range) -> np.ndarray:
-        out = np.zeros(V.T.shape, dtype=np.result_type(dtype, V))
+        out, beside = (np.zeros(side.shape, dtype=np.result_type(dtype, V)) for side in (left, right))
         for number in share:
             (rows, columns), values = places[number], block(number)
-            out[..., rows] += V.T[..., columns] @ values.T
+            out[..., columns] += left[..., rows] @ values
             if rows != columns:
-                out[..., columns] += V.T[..., rows] @ values
+                beside[rows] += values @ right[columns]
+        out += beside.T
         return out
 
     n_shares = n_shares or threads.n_threads()

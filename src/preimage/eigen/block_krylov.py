@@ -28,9 +28,11 @@ class BlockKrylov:
     """Leading eigenpairs from the space of a block and its images, [B, AB, A²B, …] (Golub & Underwood 1977).
 
     The first block comes from a few rows: the images of random numbers there or, where passes are expensive, a Nyström
-    approximation of the leading eigenvectors; and a random part, so that no eigenvector is orthogonal to it. If the matrix is stored in double precision, ``tol`` is at
-    least 1e-6 and ``block_size`` is None, a copy in single precision takes all passes but the last, in less than half
-    the time. The last pass, in double precision, gives the pairs and their residuals.
+    approximation of the leading eigenvectors. A random part is added, so that no eigenvector is orthogonal to it.
+
+    If the matrix is stored in double precision, ``tol`` is at least 1e-6 and ``block_size`` is None, a copy in single
+    precision takes all passes but the last, in less than half the time. The last pass, in double precision, gives the
+    pairs and their residuals.
 
     Parameters
     ----------
@@ -81,8 +83,9 @@ class BlockKrylov:
             return Dense().solve(operator, k, rng)
         tol = self.tol if self.tol is not None else (1e-6 if operator.dtype == np.float64 else 2e-6)
         with threads.single_threaded_blas():  # for the many small steps between passes; passes have their own threads
-            start, done, watch = _start(operator, width, rng), 0, _Multiplicity(width, tol)
             rounded = operator.rounded() if self._may_round(tol) else None
+            start = _start(operator if rounded is None else rounded, width, rng)
+            done, watch = 0, _Multiplicity(width, tol)
             if rounded is not None:
                 space, done = self._grow(rounded, k, start, watch, rng, range(1, self.max_iter), PATIENCE)
                 start = space.vectors(space.leading(k)[1])

@@ -167,7 +167,8 @@ def sketched_residuals(matrix: Array, values: Array, vectors: Array, rng: Genera
 def column_norms(V: Array) -> Array:
     """Norms of columns, computed in units of the largest entry, so that squares neither overflow nor underflow."""
     unit = float(np.abs(V).max(initial=0)) or 1.0
-    norms: Array = np.linalg.norm(V / unit, axis=0)
+    scaled = V / unit
+    norms: Array = np.sqrt(np.einsum("ij,ij->j", scaled, scaled))
     return unit * norms
 
 

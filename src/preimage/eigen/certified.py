@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-import scipy.linalg
 from scipy.linalg import blas
 
 from preimage._typing import Array, Generator
@@ -203,7 +202,7 @@ class _Krylov:
         diagonal, beside = self.T
         raised = diagonal.copy()
         raised[-1] += self.betas[self.size - 1] ** 2 / (level - rest)
-        return int(np.sum(scipy.linalg.eigvalsh_tridiagonal(raised, beside, check_finite=False) > level))
+        return int(np.sum(lapack.tridiagonal_values(raised, beside) > level))
 
     def _bound_by_moments(self) -> float:
         """A bound on the eigenvalues of C from their mean and the mean of their squares."""
@@ -230,7 +229,7 @@ class _Krylov:
         After j steps an extreme Ritz value is within ε(λ₁ − λₙ) of its eigenvalue but for a probability of
         1.648 √n exp(−√ε(2j − 1)) (Kuczyński & Woźniakowski 1992).
         """
-        values = scipy.linalg.eigvalsh_tridiagonal(*self.T, check_finite=False)
+        values = lapack.tridiagonal_values(*self.T)
         chance = 2 * 1.648 * np.sqrt(len(self.matrix)) / RARELY
         error = 0.0 if self.is_invariant else (np.log(chance) / (2 * self.size - 1)) ** 2
         return float(values[-1] + error / (1 - 2 * error) * (values[-1] - values[0])) if error < 0.5 else np.inf

@@ -13,7 +13,6 @@ from preimage.eigen.base import Eigenpairs, as_eigenpairs, sketched_residuals
 from preimage.gram import tiles
 from preimage.gram.operators import Symmetric
 
-SMALL = 500  # rows up to which copying a matrix for LAPACK is faster than restoring it
 MANY = 256  # pairs above which residuals are estimated: exact ones would take a quarter of the time
 
 
@@ -41,19 +40,18 @@ class Dense:
 
     def solve(self, operator: Symmetric, k: int, rng: Generator) -> Eigenpairs:
         matrix = operator.dense()
-        pairs = _few(matrix, k) if lapack.FEW * k <= len(matrix) else None
-        values, vectors = pairs or lapack.divide_and_conquer(matrix, k)
+        values, vectors = _leading(matrix, k)
         residuals = sketched_residuals(matrix, values, vectors, rng) if k > MANY else None
         return as_eigenpairs(matrix, values, vectors, bound=np.inf, steps=1, residuals=residuals)
 
 
-def _few(matrix: Array, k: int) -> lapack.Pairs | None:
-    """The k leading pairs; None if LAPACK failed."""
-    if len(matrix) <= SMALL:
-        return lapack.subset(matrix, k)
+def _leading(matrix: Array, k: int) -> lapack.Pairs:
+    """The k leading pairs; a large matrix is restored, which takes less memory than a copy."""
+    if len(matrix) <= lapack.SMALL or lapack.FEW * k > len(matrix):
+        return lapack.leading(matrix, k)
     diagonal = matrix.diagonal().copy()
     # LAPACK reads the transpose of a C-ordered matrix without copying; the upper triangle of it is our lower one.
     pairs = lapack.subset(matrix.T, k, lower=False, overwrite=True)
     tiles.mirror(matrix)  # LAPACK overwrote the lower triangle and the diagonal
     np.fill_diagonal(matrix, diagonal)
-    return pairs
+    return pairs or lapack.divide_and_conquer(matrix, k)

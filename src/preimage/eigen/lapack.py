@@ -1,10 +1,15 @@
 """LAPACK's leading eigenpairs of a dense symmetric matrix, checked.
 
-``syevr`` computes a subset fast, but if eigenvalues repeat it may return too few pairs, or vectors that are not
-orthogonal, and report success. Divide and conquer (``syevd``) computes all pairs and does not fail like that.
+A small matrix is reduced to a tridiagonal one, whose leading pairs are transformed back. ``syevr`` does the same for
+a subset of pairs, but finds their eigenvalues by bisection, which takes longer. If eigenvalues repeat, these routines
+may return too few pairs, or vectors that are not orthogonal, and report success. Divide and conquer (``syevd``)
+computes all pairs and does not fail like that.
 """
 
 from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -12,19 +17,34 @@ import scipy.linalg
 from preimage._typing import Array
 from preimage.gram import threads
 
+SMALL = 500  # rows up to which copies of a matrix cost little
 FEW = 7  # LAPACK computes k pairs faster than all pairs if there are at least FEW · k rows
+BLOCK = 64  # columns for which LAPACK gets room to work on at once
 
 Pairs = tuple[Array, Array]
 
 
 def leading(matrix: Array, k: int) -> Pairs:
     """The k largest eigenvalues, ascending, and their vectors."""
-    return subset(matrix, k) or divide_and_conquer(matrix, k)
+    n = len(matrix)
+    if 2 < n <= SMALL and 2 * k <= n:
+        pairs = reduced(matrix, k)
+    else:
+        pairs = subset(matrix, k) if FEW * k <= n else None
+    return pairs or divide_and_conquer(matrix, k)
 
 
-def few_or_all(matrix: Array, k: int) -> Pairs:
-    """The k largest eigenvalues, ascending, and their vectors, or all where that is as fast."""
-    return leading(matrix, k) if FEW * k <= len(matrix) else divide_and_conquer(matrix)
+def reduced(matrix: Array, k: int) -> Pairs | None:
+    """The k leading pairs from those of the tridiagonal T = QᵀAQ; None if these are not orthonormal."""
+    n, routines = len(matrix), _routines(matrix.dtype)
+    reflectors, diagonal, beside, tau, _ = routines["sytrd"](matrix.T, lower=True, lwork=BLOCK * n)
+    pairs = _few_of_tridiagonal(diagonal, beside, k) if FEW * k <= n else tridiagonal(diagonal, beside)
+    if pairs is None:
+        return None
+    values, weights = pairs[0][-k:], np.asfortranarray(pairs[1][:, -k:])
+    below = reflectors.T.ravel()[1 : 1 + n * (n - 1)].reshape(n - 1, n).T  # Q, without its first row, starts there
+    weights[1:] = routines["ormqr"]("L", "N", below, tau, np.asfortranarray(weights[1:]), BLOCK * k)[0]
+    return values, weights
 
 
 def subset(matrix: Array, k: int, *, lower: bool = True, overwrite: bool = False) -> Pairs | None:
@@ -44,10 +64,30 @@ def subset(matrix: Array, k: int, *, lower: bool = True, overwrite: bool = False
 
 def tridiagonal(diagonal: Array, beside: Array) -> Pairs:
     """The eigenpairs of a tridiagonal matrix, ascending, from its diagonal and off-diagonal."""
-    values, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside, check_finite=False)
-    if len(values) < len(diagonal) or not _is_orthonormal(vectors):
-        values, vectors = divide_and_conquer(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
-    return values, vectors
+    solve = _routines(diagonal.dtype).get("stevd")  # scipy 1.14 does not have it
+    if solve is not None and beside.size:
+        values, vectors, failed = solve(diagonal, beside)
+        if not failed:
+            return values, vectors
+    return divide_and_conquer(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+
+
+def tridiagonal_values(diagonal: Array, beside: Array) -> Array:
+    """The eigenvalues of a tridiagonal matrix, ascending."""
+    if not beside.size:
+        return diagonal.copy()
+    values: Array = _routines(diagonal.dtype)["sterf"](diagonal, beside)[0]
+    return values
+
+
+def _few_of_tridiagonal(diagonal: Array, beside: Array, k: int) -> Pairs | None:
+    """The k leading pairs of a tridiagonal matrix by relatively robust representations; None if they are not right."""
+    n, by_index = len(diagonal), 2
+    found, values, vectors, failed = _routines(diagonal.dtype)["stemr"](
+        diagonal, np.append(beside, 0).astype(diagonal.dtype), by_index, 0, 0, n - k + 1, n
+    )
+    vectors = vectors[:, :k]
+    return (values[:k], vectors) if not failed and found == k and _is_orthonormal(vectors) else None
 
 
 def divide_and_conquer(matrix: Array, k: int | None = None) -> Pairs:
@@ -60,8 +100,16 @@ def divide_and_conquer(matrix: Array, k: int | None = None) -> Pairs:
 
 def is_positive_definite(matrix: Array) -> bool:
     """Whether a symmetric matrix, which is overwritten, has a Cholesky factor up to round-off."""
-    (potrf,) = scipy.linalg.get_lapack_funcs(("potrf",), (matrix,))
-    return bool(potrf(matrix.T, overwrite_a=True, clean=False)[1] == 0)
+    return bool(_routines(matrix.dtype)["potrf"](matrix.T, overwrite_a=True, clean=False)[1] == 0)
+
+
+@lru_cache
+def _routines(dtype: np.dtype) -> dict[str, Any]:
+    """Routines of LAPACK for a precision, by their names."""
+    prefix = scipy.linalg.get_lapack_funcs(("potrf",), dtype=dtype)[0].typecode
+    names = ("sytrd", "stemr", "stevd", "sterf", "ormqr", "potrf")
+    routines = {name: getattr(scipy.linalg.lapack, prefix + name, None) for name in names}
+    return {name: routine for name, routine in routines.items() if routine is not None}
 
 
 def _is_orthonormal(vectors: Array) -> bool:

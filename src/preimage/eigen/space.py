@@ -73,7 +73,8 @@ class BlockSpace:
         """At least k leading eigenpairs of T, or all; they are computed once after every pass."""
         k = min(k, self.size)
         if self.pairs is None or len(self.pairs[0]) < k:
-            self.pairs = lapack.few_or_all(self.T[: self.size, : self.size], k)
+            T = self.T[: self.size, : self.size]
+            self.pairs = lapack.leading(T, k) if lapack.FEW * k <= self.size else lapack.divide_and_conquer(T)
         return self.pairs
 
     def ritz(self, k: int) -> Ritz | None:

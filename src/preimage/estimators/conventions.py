@@ -150,8 +150,10 @@ def check_axes(estimator: Any, X: RowsLike) -> None:
 
 def _check_squares(estimator: Any, X: RowsLike) -> None:
     """Refuse rows whose squares overflow when summed; a precomputed kernel matrix is exempt."""
-    if not X.size:
-        return
+    values = X.data if sp.issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.vdot(values, values) * values.size):  # nearly always, and in one pass
+            return
     size, reach = max(X.max(), -X.min()), np.sqrt(np.finfo(X.dtype).max / X.size)
     if size > reach and not get_tags(estimator).input_tags.pairwise:
         raise ValueError(

@@ -26,12 +26,12 @@ class Columns:
 
     @classmethod
     def of(cls, X: np.ndarray) -> Columns:
-        varies = (X[0] != X).any(axis=0)
-        rare = varies & ((X[:: -(-len(X) // SAMPLE)] != X[0]).mean(axis=0) <= RARE)
-        if len(X) ** 2 * np.count_nonzero(rare) < WORTH:
-            rare[:] = False
-        common = varies & ~rare
-        return cls(None if common.all() else np.flatnonzero(common), np.flatnonzero(rare))
+        common = varies = (X[0] != X).any(axis=0)
+        if len(X) * X.size >= WORTH:
+            often = (X[:: -(-len(X) // SAMPLE)] != X[0]).mean(axis=0) > RARE
+            if len(X) ** 2 * np.count_nonzero(varies & ~often) >= WORTH:
+                common = varies & often
+        return cls(None if common.all() else np.flatnonzero(common), np.flatnonzero(varies & ~common))
 
     def origin(self, X: np.ndarray, centre: np.ndarray) -> np.ndarray:
         """The centre of the rows X in common columns, and the usual value in others."""

@@ -38,7 +38,11 @@ def gram(kernel: Kernel, X: Rows) -> np.ndarray:
     """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
     with threads.suited(_operations(X, X) / 2):
         out, points = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), prepare_rows(kernel, X)
-        threads.parallel_map(lambda place: tile(points, place, out[place]), upper_tiles(X))
+        places = upper_tiles(X)
+        if len(places) == 1:
+            points.values(points, out)
+        else:
+            threads.parallel_map(lambda place: tile(points, place, out[place]), places)
         mirror(out)
         return out
 

@@ -130,7 +130,7 @@ def warn_if_too_short(kernel: Kernel, X: Rows) -> None:
     chosen = np.arange(FEW) * (X.shape[0] - 1) // (FEW - 1)
     with np.errstate(over="ignore", invalid="ignore"):
         some = X[chosen]
-        if _share_alone(kernel, squared_norms(some - some[np.arange(-1, FEW - 1)])) <= MOST_ALONE:
+        if _share_alone(kernel, squared_norms(some[1:] - some[:-1])) <= MOST_ALONE:
             return
         distances = squared_distances(some, X)
     middle = float(np.sqrt(np.median(distances) / 2))

@@ -65,8 +65,7 @@ def as_solver(solver: object) -> Solver:
 def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
     """The solver for k of n eigenpairs.
 
-    * 150 to 2500 rows and few pairs, up to an eighth of all from 300 rows on, a sixteenth for fewer rows, and 150 in any
-      case: ``CertifiedLanczos``;
+    * 150 to 2500 rows and at most 150 pairs or an eighth of all (a sixteenth below 300 rows): ``CertifiedLanczos``;
     * up to 500 rows, and for more than a twentieth of all pairs where the matrix fits the memory budget: ``Dense``;
     * otherwise ``BlockKrylov``, which stores the matrix if it fits and else recomputes it. Up to 5000 rows in float64
       its tolerance is 1e-10: a few more passes cost little there, and codes agree with LAPACK's to nine digits.

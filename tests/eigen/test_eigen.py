@@ -326,7 +326,7 @@ def test_the_automatic_solver_finds_every_copy_on_a_grid_where_arpack_does_not()
             np.testing.assert_allclose(solve(as_solver("auto"), operator, k, seed).values, true[:k], rtol=1e-10)
 
 
-def test_residuals_of_many_pairs_are_estimated_to_a_tenth():
+def test_residuals_of_many_pairs_are_estimated_to_a_fifth():
     rng = np.random.default_rng(0)
     A = prescribed(np.linspace(3, 1, 400))
     values, vectors = np.linalg.eigh(A)
@@ -334,7 +334,7 @@ def test_residuals_of_many_pairs_are_estimated_to_a_tenth():
     exact = np.linalg.norm(A @ vectors - vectors * values, axis=0)
     ratio = sketched_residuals(A, values, vectors, rng) / exact
     np.testing.assert_allclose(np.sqrt(np.mean(np.square(ratio))), 1, atol=0.05)  # they share the sketch
-    assert np.all((ratio > 0.5) & (ratio < 1.6))  # six standard deviations
+    assert np.std(ratio) < 0.2 and np.all((ratio > 0.25) & (ratio < 1.9))  # of χ² with 16 degrees of freedom
 
 
 def test_lapack_reports_residuals_of_round_off_for_all_pairs():
@@ -353,7 +353,11 @@ def test_lapack_reports_residuals_of_round_off_for_all_pairs():
     [
         (2, 1, Dense),
         (149, 2, Dense),
-        (150, 2, CertifiedLanczos),
+        (150, 9, CertifiedLanczos),
+        (150, 10, Dense),
+        (299, 18, CertifiedLanczos),
+        (299, 19, Dense),
+        (300, 37, CertifiedLanczos),
         (500, 62, CertifiedLanczos),
         (500, 63, Dense),
         (500, 499, Dense),

@@ -37,7 +37,7 @@ def leading(matrix: Array, k: int) -> Pairs:
 def reduced(matrix: Array, k: int) -> Pairs | None:
     """The k leading pairs from those of the tridiagonal T = QᵀAQ; None if these are not orthonormal."""
     n, routines = len(matrix), _routines(matrix.dtype)
-    reflectors, diagonal, beside, tau, _ = routines["sytrd"](matrix.T, lower=True, lwork=BLOCK * n)
+    reflectors, diagonal, beside, tau, _ = routines["sytrd"](matrix, lower=True, lwork=BLOCK * n)
     pairs = _few_of_tridiagonal(diagonal, beside, k) if FEW * k <= n else tridiagonal(diagonal, beside)
     if pairs is None:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
+from math import sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -134,10 +135,10 @@ class _Krylov:
         coupling = basis[-2:] @ image
         self.alphas[m] = coupling[-1]
         image -= coupling @ basis[-2:]
-        before, beta = np.inf, float(np.sqrt(image @ image))
+        before, beta = np.inf, sqrt(image @ image)
         while self.floor < beta < 0.7 * before:  # full reorthogonalisation, again if much was subtracted
             image -= (basis @ image) @ basis
-            before, beta = beta, float(np.sqrt(image @ image))
+            before, beta = beta, sqrt(image @ image)
         self.betas[m] = beta = beta if beta > self.floor else 0.0
         np.multiply(image, 1 / beta if beta else 0, out=self.basis[self.first + m + 1])
         self.size = m + 1
@@ -186,10 +187,11 @@ class _Krylov:
     def _factors(self, level: float) -> bool:
         """Whether σI − A + VΛVᵀ, with V and Λ the pairs found, has a Cholesky factor: then none exceeds σ."""
         values, vectors = self.pairs()
-        rest = (vectors * values) @ vectors.T - self.matrix
-        if self.first:
-            halves = self.means - self.means.mean() / 2
-            rest += halves[:, None] + halves
+        left, right = vectors * values, vectors
+        if self.first:  # centring adds hᵢ + hⱼ
+            halves, ones = self.means - self.means.mean() / 2, np.ones(len(vectors))
+            left, right = np.column_stack([left, halves, ones]), np.column_stack([right, ones, halves])
+        rest = left @ right.T - self.matrix
         rest.flat[:: len(rest) + 1] += level
         return lapack.is_positive_definite(rest)
 

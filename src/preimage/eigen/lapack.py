@@ -18,7 +18,8 @@ from preimage._typing import Array
 from preimage.gram import threads
 
 SMALL = 500  # rows up to which copies of a matrix cost little
-FEW = 7  # LAPACK computes k pairs faster than all pairs if there are at least FEW · k rows
+FEW = 7  # syevr computes k pairs faster than all pairs if there are at least FEW · k rows
+VERY_FEW, SOME = 12, 4  # the same for stemr and stein, on a tridiagonal matrix
 BLOCK = 64  # columns for which LAPACK gets room to work on at once
 
 Pairs = tuple[Array, Array]
@@ -38,8 +39,11 @@ def reduced(matrix: Array, k: int) -> Pairs | None:
     """The k leading pairs from those of the tridiagonal T = QᵀAQ; None if these are not orthonormal."""
     n, routines = len(matrix), _routines(matrix.dtype)
     reflectors, diagonal, beside, tau, _ = routines["sytrd"](matrix, lower=True, lwork=BLOCK * n)
-    pairs = _few_of_tridiagonal(diagonal, beside, k) if FEW * k <= n else tridiagonal(diagonal, beside)
-    if pairs is None:
+    if SOME * k > n:
+        pairs = tridiagonal(diagonal, beside)
+    else:
+        pairs = (_by_representations if VERY_FEW * k <= n else _by_inverse_iteration)(diagonal, beside, k)
+    if not _is_orthonormal(pairs[1]):
         return None
     values, weights = pairs[0][-k:], np.asfortranarray(pairs[1][:, -k:])
     below = reflectors.T.ravel()[1 : 1 + n * (n - 1)].reshape(n - 1, n).T  # Q, without its first row, starts there
@@ -80,14 +84,21 @@ def tridiagonal_values(diagonal: Array, beside: Array) -> Array:
     return values
 
 
-def _few_of_tridiagonal(diagonal: Array, beside: Array, k: int) -> Pairs | None:
-    """The k leading pairs of a tridiagonal matrix by relatively robust representations; None if they are not right."""
+def _by_representations(diagonal: Array, beside: Array, k: int) -> Pairs:
+    """The k leading pairs of a tridiagonal matrix by relatively robust representations; zeros if they fail."""
     n, by_index = len(diagonal), 2
     found, values, vectors, failed = _routines(diagonal.dtype)["stemr"](
         diagonal, np.append(beside, 0).astype(diagonal.dtype), by_index, 0, 0, n - k + 1, n
     )
-    vectors = vectors[:, :k]
-    return (values[:k], vectors) if not failed and found == k and _is_orthonormal(vectors) else None
+    return values[:k], vectors[:, :k] * (found == k and not failed)
+
+
+def _by_inverse_iteration(diagonal: Array, beside: Array, k: int) -> Pairs:
+    """The k leading pairs of a tridiagonal matrix from its eigenvalues; zeros if that fails."""
+    n, values = len(diagonal), tridiagonal_values(diagonal, beside)[-k:]
+    one_block = np.ones(n, dtype=np.int32), np.full(n, n, dtype=np.int32)
+    vectors, failed = _routines(diagonal.dtype)["stein"](diagonal, beside, values, *one_block)
+    return values, vectors * (not failed)
 
 
 def divide_and_conquer(matrix: Array, k: int | None = None) -> Pairs:
@@ -107,7 +118,7 @@ def is_positive_definite(matrix: Array) -> bool:
 def _routines(dtype: np.dtype) -> dict[str, Any]:
     """Routines of LAPACK for a precision, by their names."""
     prefix = scipy.linalg.get_lapack_funcs(("potrf",), dtype=dtype)[0].typecode
-    names = ("sytrd", "stemr", "stevd", "sterf", "ormqr", "potrf")
+    names = ("sytrd", "stemr", "stein", "stevd", "sterf", "ormqr", "potrf")
     routines = {name: getattr(scipy.linalg.lapack, prefix + name, None) for name in names}
     return {name: routine for name, routine in routines.items() if routine is not None}
 

@@ -30,6 +30,7 @@ from preimage.kernels.radial import check_square
 __all__ = ["length_scale"]
 
 FEW = 30  # rows compared with all others to detect a short length scale
+PAIRS = 12  # at least so many pairs of rows are compared before that
 UNRELATED = 1e-3  # rows with a kernel value below this share of k(x, x) are unrelated
 MOST_ALONE = 0.5  # share of rows unrelated to all others above which we warn
 SAMPLE = 2000  # rows used by pairwise rules: two million pairs determine a median to three digits
@@ -122,17 +123,17 @@ def resolve(kernel: Kernel, X: Rows) -> Kernel:
 def warn_if_too_short(kernel: Kernel, X: Rows) -> None:
     """Warn if the kernel is nearly 0 between most rows and all others.
 
-    A few rows are first compared with one other row each, which usually settles the question.
+    A few pairs of rows are compared first, which usually settles the question.
     """
     in_memory = isinstance(X, np.ndarray) or sp.issparse(X)
     if not (in_memory and X.shape[0] > FEW and kernel.argument == "distance" and knows(kernel, "profile")):
         return
     chosen = np.arange(FEW) * (X.shape[0] - 1) // (FEW - 1)
     with np.errstate(over="ignore", invalid="ignore"):
-        some = X[chosen]
-        if _share_alone(kernel, squared_norms(some[1:] - some[:-1])) <= MOST_ALONE:
+        pairs = X[:: X.shape[0] // PAIRS]
+        if _share_alone(kernel, squared_norms(pairs[1:] - pairs[:-1])) <= MOST_ALONE:
             return
-        distances = squared_distances(some, X)
+        distances = squared_distances(X[chosen], X)
     middle = float(np.sqrt(np.median(distances) / 2))
     distances[np.arange(FEW), chosen] = np.inf
     alone = _share_alone(kernel, distances.min(axis=1))

@@ -20,6 +20,7 @@ LANDMARKS = 8  # landmarks of a Nyström start per column of the first block
 FEW = 4  # rows whose images make up the first block, per column
 MISSED = 0.03  # the size of the random part of the first block: small beside what these rows find
 SINGLE = 1e-6  # the least tolerance that passes in single precision usually reach
+NEARLY = 30  # times its limit: a residual that usually takes two passes more
 PATIENCE = 6  # passes in single precision without half the residual, after which round-off is all that is left
 
 
@@ -128,22 +129,31 @@ class BlockKrylov:
             if ritz is not None:
                 worst = float(ritz.residuals.max())
                 least, stalled = (worst, 0) if worst < least / 2 else (least, stalled + 1)
-            if ritz is not None and _are_found(ritz, watch.tol, operator):
+            if ritz is not None and np.all(ritz.residuals <= _limits(ritz, watch.tol, operator)):
                 if watch.is_satisfied(ritz.values, step) or step == steps[-1]:
                     break
-                space.restart(k, rng.standard_normal((n, width)))
+                space.restart(k)
+                space.add(rng.standard_normal((n, width)))
             elif stalled >= patience:
                 break
             elif step < steps[-1]:
+                if ritz is not None and not _is_recomputed(operator):
+                    _narrow(space, ritz, _limits(ritz, watch.tol, operator))
                 space.extend(k, rng)
         return space, step
 
 
-def _are_found(pairs: Ritz, tol: float, operator: Symmetric) -> bool:
-    """Whether residuals are at most tol·λ₁, and at most a tenth of their eigenvalue or round-off."""
+def _limits(pairs: Ritz, tol: float, operator: Symmetric) -> Array:
+    """The residuals at which pairs count as found: tol·λ₁, or a tenth of their eigenvalue (at least round-off)."""
     largest = abs(pairs.values).max()
     small = np.maximum(abs(pairs.values) / 10, round_off(operator) * largest)
-    return bool(np.all(pairs.residuals <= np.minimum(tol * largest, small)))
+    return np.minimum(tol * largest, small)
+
+
+def _narrow(space: BlockSpace, pairs: Ritz, limits: Array) -> None:
+    """If all pairs are nearly found, go on with those that are not."""
+    if np.all(pairs.residuals <= NEARLY * limits):
+        space.narrow(pairs.weights[:, pairs.residuals > limits])
 
 
 class _Multiplicity:

@@ -20,57 +20,72 @@ QUICK = 1e7  # multiplications in such a product that one thread does as fast as
 
 @dataclass(frozen=True)
 class Ritz:
-    """Ritz values, descending, and their residuals."""
+    """Ritz values, descending, their residuals, and the weights of their vectors."""
 
     values: Array
     residuals: Array
+    weights: Array
 
 
 class BlockSpace:
-    """An orthonormal basis Q, the matrix T = QᵀAQ, and the part PR of A times the last block outside the span of Q.
+    """An orthonormal basis Q, of which A has multiplied the first ``size`` columns, and what is known of T = QᵀAQ.
 
-    AQ = QT + [0 … 0, PR]: A maps only the last block out of the space, also after a restart. The residual of a Ritz
-    vector Qs is therefore ‖R s_last‖, without another product. For the same reason T couples the last block only to
-    itself and to the columns from ``near`` on: the block before, or all after a restart.
+    The other columns are the frontier: A maps the first ones, Q₁, into the span of all, AQ₁ = QT₁, also after a
+    restart. Eigenpairs of T₁₁ are therefore Ritz pairs, and the residual of a Ritz vector Q₁s is ‖T₂₁s‖, with T₂₁ the
+    rows of the frontier, without another product. A pass multiplies the first ``width`` columns of the frontier; T
+    couples them only to the columns from ``near`` on.
     """
 
     def __init__(self, operator: Symmetric, start: Array, k: int):
-        room = min(operator.shape[0], k + (STEPS + 1) * start.shape[1])
-        self.operator = operator
-        self.Q = np.empty((room, operator.shape[0]), dtype=operator.dtype).T
+        self.operator, (n, self.block) = operator, start.shape
+        room = min(n, k + (STEPS + 1) * self.block)
+        self.Q = np.empty((room, n), dtype=operator.dtype).T
         self.T = np.zeros((room, room))
-        self.size, self.width, self.near, self.scale = 0, 0, 0, 0.0
+        self.size, self.total, self.width, self.near, self.scale = 0, 0, 0, 0, 0.0
         self.pairs: lapack.Pairs | None = None
-        self.outside, self.R = self._orthonormal(start.astype(operator.dtype))[:2]
-        self._append(self.outside)
+        self.add(start)
+
+    @property
+    def frontier(self) -> slice:
+        """The columns that A has not yet multiplied."""
+        return slice(self.size, self.total)
+
+    def add(self, block: Array) -> None:
+        """Append the part of a block outside the span to the frontier."""
+        self._append(self._orthonormal(block.astype(self.Q.dtype))[0])
 
     def multiply(self) -> None:
-        """One pass: A times the last block."""
-        last = slice(self.size - self.width, self.size)
-        image = self.operator @ self.Q[:, last]
+        """One pass: A times the first columns of the frontier."""
+        now = slice(self.size, self.size + self.width)
+        image = self.operator @ self.Q[:, now]
         self.scale = max(self.scale, float(column_norms(image).max(initial=0)))
-        self.outside, self.R, coupling = self._orthonormal(image, self.near)
-        self.T[: self.size, last] = coupling
-        self.T[last, : self.size] = coupling.T
-        self.T[last, last] = (coupling[last] + coupling[last].T) / 2
+        outside, R, coupling = self._orthonormal(image, self.near)
+        self.near = now.start if now.stop == self.total else self.near
+        self._append(outside)
+        columns = np.vstack([coupling, R])
+        columns[now] = (columns[now] + columns[now].T) / 2
+        self._set(slice(0, self.total), now, columns)
+        self.size, self.width = now.stop, self.total - now.stop
         self.pairs = None
 
     def leading(self, k: int) -> tuple[Array, Array, Array]:
         """The k largest Ritz values, ascending, their weights in the basis, and their residuals."""
         values, weights = self._eigenpairs(k)
         values, weights = values[-k:], weights[:, -k:]
-        return values, weights, self._residuals(weights)
+        return values, weights, column_norms(self._outside(weights))
 
     def lowest(self, k: int) -> Array | None:
         """The Ritz values but the k largest, ascending, if the lowest is close to an eigenvalue."""
         values, weights = self._eigenpairs(self.size)
-        return known_lowest(values, float(self._residuals(weights[:, :1])[0]), k)
+        return known_lowest(values, float(column_norms(self._outside(weights[:, :1]))[0]), k)
 
-    def _residuals(self, weights: Array) -> Array:
-        return column_norms(self.R @ weights[self.size - self.width :])
+    def _outside(self, weights: Array) -> Array:
+        """The residuals of Ritz vectors, as combinations of the frontier."""
+        outside: Array = self.T[self.frontier, : self.size] @ weights
+        return outside
 
     def _eigenpairs(self, k: int) -> lapack.Pairs:
-        """At least k leading eigenpairs of T, or all; they are computed once after every pass."""
+        """At least k leading eigenpairs of T₁₁, or all; they are computed once after every pass."""
         k = min(k, self.size)
         if self.pairs is None or len(self.pairs[0]) < k:
             T = self.T[: self.size, : self.size]
@@ -81,54 +96,66 @@ class BlockSpace:
         """The k largest Ritz values (descending) and their residuals; None while the space has fewer dimensions."""
         if self.size < k:
             return None
-        values, _, residuals = self.leading(k)
-        return Ritz(values[::-1], residuals[::-1])
+        values, weights, residuals = self.leading(k)
+        return Ritz(values[::-1], residuals[::-1], weights[:, ::-1])
 
     def vectors(self, weights: Array) -> Array:
         """Combinations of the basis."""
         combined: Array = self.Q[:, : self.size] @ weights.astype(self.Q.dtype)
         return combined
 
-    def extend(self, k: int, rng: Generator) -> None:
-        """Append the part outside the span as the next block, or random columns if there is none."""
-        if not self.outside.shape[1]:
-            self.restart(k, rng.standard_normal((self.Q.shape[0], self.width)))
-        elif self.size > k + STEPS * self.outside.shape[1]:
-            self.restart(k)
-        else:
-            self._append(self.outside)
+    def narrow(self, weights: Array) -> None:
+        """Let the next pass multiply only what the residuals of a few Ritz vectors need of the frontier."""
+        width = max(weights.shape[1], self.block // 4)
+        if width < self.width:
+            turn, front = np.linalg.qr(self._outside(weights), mode="complete")[0], self.frontier
+            self.Q[:, front] = self.Q[:, front] @ turn.astype(self.Q.dtype)
+            self._set(front, slice(0, self.size), turn.T @ self.T[front, : self.size])
+            self.width = width
 
-    def restart(self, k: int, fresh: Array | None = None) -> None:
-        """Keep the leading Ritz vectors and a few more, the part outside the span, and fresh columns if given."""
-        outside = self.outside
+    def extend(self, k: int, rng: Generator) -> None:
+        """Restart if the space is full; add random columns if A maps it to itself."""
+        front = self.total - self.size
+        if not front or self.size > k + STEPS * max(front, self.block):
+            self.restart(k)
+        if not front:
+            self.add(rng.standard_normal((self.Q.shape[0], self.block)))
+
+    def restart(self, k: int) -> None:
+        """Keep the leading Ritz vectors and a few more, and the frontier."""
+        outside = self.Q[:, self.frontier].copy()
         kept = min(k + outside.shape[1] // 2 + 1, self.size)
         values, weights, _ = self.leading(kept)
+        coupling = self._outside(weights)
         self.Q[:, :kept] = self.vectors(weights)
         self.T[:] = 0
         self.T[range(kept), range(kept)] = values
-        self.size, self.width = kept, kept
+        self.size, self.total, self.near, self.pairs = kept, kept, 0, None
         self._append(outside)
-        if fresh is not None:
-            width = self.width
-            self._append(self._orthonormal(fresh.astype(self.Q.dtype))[0])
-            self.near, self.width = 0, self.width + (width if outside.shape[1] else 0)
+        self._set(self.frontier, slice(0, kept), coupling)
 
     def _append(self, block: Array) -> None:
-        missing = self.size + block.shape[1] - self.Q.shape[1]
+        """Append orthonormal columns to the frontier."""
+        missing = self.total + block.shape[1] - self.Q.shape[1]
         if missing > 0:  # blocks grow when random columns are added
             self.Q = np.concatenate([self.Q.T, np.empty((missing, len(self.Q)), dtype=self.Q.dtype)]).T
             self.T = np.pad(self.T, (0, missing))
-        self.Q[:, self.size : self.size + block.shape[1]] = block
-        self.near, self.pairs = self.size - self.width, None
-        self.size, self.width = self.size + block.shape[1], block.shape[1]
+        self.Q[:, self.total : self.total + block.shape[1]] = block
+        self.total += block.shape[1]
+        self.width = self.total - self.size
+
+    def _set(self, rows: slice, columns: slice, values: Array) -> None:
+        """Set a part of T, and its transpose."""
+        self.T[rows, columns] = values
+        self.T[columns, rows] = values.T
 
     def _orthonormal(self, block: Array, near: int = 0) -> tuple[Array, Array, Array]:
         """P, R and C with block = QC + PR, P orthonormal and orthogonal to Q; columns of round-off are dropped.
 
         The first ``near`` rows of C are known to be round-off.
         """
-        basis = self.Q[:, : self.size]
-        coupling = np.zeros((self.size, block.shape[1]))
+        basis = self.Q[:, : self.total]
+        coupling = np.zeros((self.total, block.shape[1]))
         coupling[near:] = own = _inner(basis[:, near:], block)
         block = _without(block, basis[:, near:], own)
         P, R, order = scipy.linalg.qr(block, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)

@@ -15,7 +15,7 @@ from preimage._typing import Rows
 from preimage.caching import Remembering
 from preimage.gram import slicing, threads
 from preimage.gram.grid import Grid, guess
-from preimage.gram.rare import Columns, Parted
+from preimage.gram.rare import ColumnSplit, Parted
 from preimage.kernels import Kernel, Product, Sum, knows
 from preimage.kernels.geometry import fill_from_differences, inner_products, recompute_cancelled, squared_norms
 
@@ -128,7 +128,7 @@ class Moved:
     kernel: Any
     X: Any
     origin: np.ndarray
-    columns: Columns
+    columns: ColumnSplit
     given: Any = None
     halves: Any = None
     grid: Grid | None = None
@@ -144,7 +144,7 @@ class Moved:
         room = threads.working_bytes() / 4
         if not 0 < 4 * X.size <= room:
             return AsGiven(kernel, X)
-        columns = Columns.of(X)
+        columns = ColumnSplit.of(X)
         origin = columns.origin(X, _centre(X))
         grid = _common_grid([X] if other is None else [X, other], origin)
         if grid is None and X.nbytes > room:

@@ -18,14 +18,14 @@ WORTH = 2e7  # multiplications in rare columns from which it pays to treat them 
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class ColumnSplit:
     """The ``common`` columns of some rows, None for all, and the ``rare`` ones; constant columns are neither."""
 
     common: np.ndarray | None
     rare: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray) -> Columns:
+    def of(cls, X: np.ndarray) -> ColumnSplit:
         common = varies = (X[0] != X).any(axis=0)
         if len(X) * X.size >= WORTH:
             often = (X[:: -(-len(X) // SAMPLE)] != X[0]).mean(axis=0) > RARE
@@ -46,13 +46,13 @@ class Columns:
 class Parted:
     """Rows less their origin, in two parts: common columns, and rare ones, transposed and, if few, as sparse rows."""
 
-    columns: Columns
+    columns: ColumnSplit
     common: np.ndarray
     rare: np.ndarray
     sparse: Any = None
 
     @classmethod
-    def empty(cls, columns: Columns, shape: tuple[int, int], dtype: np.dtype) -> Parted:
+    def empty(cls, columns: ColumnSplit, shape: tuple[int, int], dtype: np.dtype) -> Parted:
         """Rows without values; :meth:`fill` them, then call :meth:`ready`."""
         n, d = shape
         width = d if columns.common is None else len(columns.common)

@@ -147,7 +147,8 @@ def _limits(pairs: Ritz, tol: float, operator: Symmetric) -> Array:
     """The residuals at which pairs count as found: tol·λ₁, or a tenth of their eigenvalue (at least round-off)."""
     largest = abs(pairs.values).max()
     small = np.maximum(abs(pairs.values) / 10, round_off(operator) * largest)
-    return np.minimum(tol * largest, small)
+    limits: Array = np.minimum(tol * largest, small)
+    return limits
 
 
 def _narrow(space: BlockSpace, pairs: Ritz, limits: Array) -> None:

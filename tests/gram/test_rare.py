@@ -100,7 +100,7 @@ def test_a_guess_that_was_wrong_costs_no_accuracy():
 def test_products_are_exact_for_whole_numbers(seed, share, dtype):
     rng = np.random.default_rng(seed)
     X = rng.integers(-9, 9, (150, 20)) * (rng.random((150, 20)) < np.linspace(0, share, 20))
-    columns = rare.ColumnSplit.of(X.astype(dtype))
+    columns = rare.ColumnSplit.of(X.astype(dtype), len(X))
     parts = rare.Parted.empty(columns, X.shape, np.dtype(dtype))
     parts.fill(slice(None), (X - X[0]).astype(dtype))
     kept = np.concatenate([np.arange(20) if columns.common is None else columns.common, columns.rare])

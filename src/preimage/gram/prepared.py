@@ -144,7 +144,7 @@ class Moved:
         room = threads.working_bytes() / 4
         if not 0 < 4 * X.size <= room:
             return AsGiven(kernel, X)
-        columns = ColumnSplit.of(X)
+        columns = ColumnSplit.of(X, len(X) if other is None else other.shape[0])
         origin = columns.origin(X, _centre(X))
         grid = _common_grid([X] if other is None else [X, other], origin)
         if grid is None and X.nbytes > room:

@@ -25,11 +25,12 @@ class ColumnSplit:
     rare: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray) -> ColumnSplit:
+    def of(cls, X: np.ndarray, n_others: int) -> ColumnSplit:
+        """The columns of the rows X, which will be multiplied by so many others; none is rare if that does not pay."""
         common = varies = (X[0] != X).any(axis=0)
-        if len(X) * X.size >= WORTH:
+        if n_others * X.size >= WORTH:
             often = (X[:: -(-len(X) // SAMPLE)] != X[0]).mean(axis=0) > RARE
-            if len(X) ** 2 * np.count_nonzero(varies & ~often) >= WORTH:
+            if n_others * len(X) * np.count_nonzero(varies & ~often) >= WORTH:
                 common = varies & often
         return cls(None if common.all() else np.flatnonzero(common), np.flatnonzero(varies & ~common))
 

@@ -19,6 +19,7 @@ from preimage.gram import threads
 from preimage.gram.operators import CentredStored, Symmetric
 
 FIRST, LAST = (2, 15), (6, 60)  # (a, b) for a·k + b steps: before the first test, and until LAPACK is as fast
+LEAST = 4  # steps between tests, which take as long
 RATE = 1.5  # the least by which the logarithm of the error is expected to fall in a step
 TINY = 1000  # times eps: smaller eigenvalues, relative to the largest, are more accurate by LAPACK
 PROOF = (20, 14, 14)  # steps in the rest of the space before each attempt at a proof
@@ -119,7 +120,7 @@ class _Krylov:
             if error <= 1:
                 return True
             rate = np.log(before / error) / (self.size - size)  # of convergence
-            steps = int(np.clip(np.log(error) / max(rate, RATE), 2, max(12, self.size // 4)))
+            steps = int(np.clip(np.log(error) / max(rate, RATE), LEAST, max(12, self.size // 4)))
         return False
 
     def grow(self, steps: int) -> None:

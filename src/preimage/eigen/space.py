@@ -15,6 +15,7 @@ from preimage.gram.operators import Symmetric
 
 STEPS = 12  # blocks that the basis holds besides the wanted vectors before a restart
 TALL = 5000  # rows per task in products of tall matrices
+MOSTLY = 0.7  # of a unit vector: what is left of it outside the span if it is not round-off
 QUICK = 1e7  # multiplications in such a product that one thread does as fast as several
 
 
@@ -32,8 +33,7 @@ class BlockSpace:
 
     The other columns are the frontier: A maps the first ones, Q₁, into the span of all, AQ₁ = QT₁, also after a
     restart. Eigenpairs of T₁₁ are therefore Ritz pairs, and the residual of a Ritz vector Q₁s is ‖T₂₁s‖, with T₂₁ the
-    rows of the frontier, without another product. A pass multiplies the first ``width`` columns of the frontier; T
-    couples them only to the columns from ``near`` on.
+    rows of the frontier, without another product. A pass multiplies the first ``width`` columns of the frontier.
     """
 
     def __init__(self, operator: Symmetric, start: Array, k: int):
@@ -41,7 +41,7 @@ class BlockSpace:
         room = min(n, k + (STEPS + 1) * self.block)
         self.Q = np.empty((room, n), dtype=operator.dtype).T
         self.T = np.zeros((room, room))
-        self.size, self.total, self.width, self.near, self.scale = 0, 0, 0, 0, 0.0
+        self.size, self.total, self.width, self.scale = 0, 0, 0, 0.0
         self.pairs: lapack.Pairs | None = None
         self.add(start)
 
@@ -59,8 +59,7 @@ class BlockSpace:
         now = slice(self.size, self.size + self.width)
         image = self.operator @ self.Q[:, now]
         self.scale = max(self.scale, float(column_norms(image).max(initial=0)))
-        outside, R, coupling = self._orthonormal(image, self.near)
-        self.near = now.start if now.stop == self.total else self.near
+        outside, R, coupling = self._orthonormal(image)
         self._append(outside)
         columns = np.vstack([coupling, R])
         columns[now] = (columns[now] + columns[now].T) / 2
@@ -130,7 +129,7 @@ class BlockSpace:
         self.Q[:, :kept] = self.vectors(weights)
         self.T[:] = 0
         self.T[range(kept), range(kept)] = values
-        self.size, self.total, self.near, self.pairs = kept, kept, 0, None
+        self.size, self.total, self.pairs = kept, kept, None
         self._append(outside)
         self._set(self.frontier, slice(0, kept), coupling)
 
@@ -149,22 +148,21 @@ class BlockSpace:
         self.T[rows, columns] = values
         self.T[columns, rows] = values.T
 
-    def _orthonormal(self, block: Array, near: int = 0) -> tuple[Array, Array, Array]:
-        """P, R and C with block = QC + PR, P orthonormal and orthogonal to Q; columns of round-off are dropped.
-
-        The first ``near`` rows of C are known to be round-off.
-        """
+    def _orthonormal(self, block: Array) -> tuple[Array, Array, Array]:
+        """P, R and C with block = QC + PR, P orthonormal and orthogonal to Q; columns of round-off are dropped."""
         basis = self.Q[:, : self.total]
-        coupling = np.zeros((self.total, block.shape[1]))
-        coupling[near:] = own = _inner(basis[:, near:], block)
-        block = _without(block, basis[:, near:], own)
+        coupling = _inner(basis, block)
+        block = _without(block, basis, coupling)
         P, R, order = scipy.linalg.qr(block, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
         floor = 10 * np.finfo(block.dtype).eps * self.scale
         rank = int(np.sum(np.abs(np.diagonal(R)) > floor))
         P, R = P[:, :rank], R[:rank, np.argsort(order)].astype(float)
         again = _inner(basis, P)  # again, because normalising P amplified its rounding errors
-        P, second = orthonormal(_without(P, basis, again))
-        return P, second @ R, coupling + again @ R
+        P = _without(P, basis, again)
+        outside = column_norms(P) > MOSTLY
+        P, R, again = P[:, outside], R[outside], again[:, outside]
+        P, second = orthonormal(P)
+        return P, second @ R, coupling.astype(float) + again @ R
 
 
 def _inner(basis: Array, block: Array) -> Array:

@@ -72,11 +72,11 @@ def test_a_space_that_is_mapped_to_itself_has_no_frontier(dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_round_off_does_not_enter_the_basis(dtype):
-    """What is left of a block inside the span is noise, and mostly inside it, too; normalised, it is orthogonal or gone."""
+    """What is left of a block in the span is noise, most of it in the span, too: one direction at most is outside."""
     A, eps = prescribed(np.ones(N), dtype=dtype), np.finfo(dtype).eps
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        space = BlockSpace(Stored(A.copy()), rng.standard_normal((N, N - 4)), K)
+        space = BlockSpace(Stored(A.copy()), rng.standard_normal((N, N - 1)), K)
         block = space.Q[:, : space.total] @ rng.standard_normal((space.total, 4)).astype(dtype)
         P, _, _ = space._orthonormal(block)
-        assert np.abs(space.Q[:, : space.total].T @ P).max(initial=0) < 100 * N * eps
+        assert P.shape[1] <= 1 and np.abs(space.Q[:, : space.total].T @ P).max(initial=0) < 100 * N * eps

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from helpers import KERNELS, rows, sparse_rows
 from preimage import KernelPCA
 from preimage.gram import prepared, tiles
-from preimage.kernels import Function, Gaussian, Linear, Polynomial, Sigmoid
+from preimage.kernels import Exponential, Function, Gaussian, Linear, Matern, Polynomial, Sigmoid
 
 MIXED = Gaussian(1.5) * Polynomial(0.2, coef0=1, degree=3)
 
@@ -67,6 +67,55 @@ def test_one_row_at_a_time_has_the_codes_of_all_at_once(kernel, approximation):
     np.testing.assert_allclose(alone, together[:20], rtol=1e-9, atol=1e-11 * scale)
     np.testing.assert_allclose(
         model.score_samples(new[:5]), model.score_samples(new)[:5], rtol=1e-8, atol=1e-10 * scale
+    )
+
+
+def plain(kernel, X, Y):
+    """Kernel values from differences, in double precision."""
+    return kernel.profile(np.square(X[:, None].astype(float) - Y.astype(float)).sum(axis=-1))
+
+
+FORMS = {
+    "double": lambda X: X,
+    "single": lambda X: X.astype(np.float32),
+    "whole numbers": lambda X: np.rint(3 * X).astype(int),
+    "in columns": np.asfortranarray,
+    "a view": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "equal rows": lambda X: X[np.arange(len(X)) // 2],
+}
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), Exponential(2.0), Matern(2.0, nu=1.5)], ids=str)
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_rows_near_the_origin_are_not_moved_and_have_the_values_of_the_formula(form, kernel):
+    X, new = form(rows(100, 6)), form(rows(40, 6, seed=1))
+    assert isinstance(prepared.prepare_rows(kernel, X), prepared.AtOrigin)
+    bound = 1e-4 if X.dtype == np.float32 else 1e-10  # of preimage.kernels.geometry
+    gram = tiles.gram(kernel, X)
+    np.testing.assert_allclose(gram, plain(kernel, X, X), atol=bound)
+    np.testing.assert_array_equal(gram, gram.T)
+    np.testing.assert_allclose(tiles.cross(kernel, new, X), plain(kernel, new, X), atol=bound)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e3, 1e150])
+def test_new_rows_may_be_far_from_rows_near_the_origin(far):
+    X, new = rows(100, 6), rows(40, 6, seed=1)
+    new[::2] += far
+    with np.errstate(over="ignore"):
+        expected = plain(Gaussian(2.0), new, X)
+    np.testing.assert_allclose(tiles.cross(Gaussian(2.0), new, X), expected, atol=1e-12)
+
+
+SIZES = [(1, 0, True), (1, 1e4, False), (1e-76, 0, True), (1e-78, 0, False), (1e76, 0, True)]
+
+
+@pytest.mark.parametrize(("size", "offset", "near"), SIZES)
+def test_rows_far_from_the_origin_or_of_extreme_size_are_moved(size, offset, near):
+    X, kernel = rows(100, 6), Gaussian(2.0 * size)
+    rows_near = isinstance(prepared.prepare_rows(kernel, size * (X + offset)), prepared.AtOrigin)
+    assert rows_near is near
+    np.testing.assert_allclose(
+        tiles.gram(kernel, size * (X + offset)), plain(Gaussian(2.0), X, X), atol=1e-11 * (1 + offset)
     )
 
 

@@ -20,6 +20,7 @@ from preimage.kernels import Kernel, Product, Sum, knows
 from preimage.kernels.geometry import fill_from_differences, inner_products, recompute_cancelled, squared_norms
 
 SAMPLE = 16  # rows from which a robust centre is computed
+NEAR = 16  # times the usual squared distance: the largest squared norm of rows that need not be moved
 KEPT = 2**26  # bytes of points up to which a model keeps them prepared
 
 
@@ -144,12 +145,19 @@ class Moved:
         room = threads.working_bytes() / 4
         if not 0 < 4 * X.size <= room:
             return AsGiven(kernel, X)
-        columns = ColumnSplit.of(X, len(X) if other is None else other.shape[0])
+        n_others = X.shape[0] if other is None else other.shape[0]
+        slope = -float(kernel.derivative(np.zeros(()))) * kernel.unit  # the largest |dκ/du|: profiles are convex
+        if 2 * max(X.shape[0], n_others) <= slicing.TILE:
+            origin = np.zeros(1, dtype=np.result_type(X, np.float32))
+            with np.errstate(over="ignore", invalid="ignore"):  # rows whose squares overflow are not near
+                rows = AtOrigin(kernel, X, origin, ColumnSplit.all(), slope=slope).like(X)
+                if rows.is_near:
+                    return rows
+        columns = ColumnSplit.of(X, n_others)
         origin = columns.origin(X, _centre(X))
         grid = _common_grid([X] if other is None else [X, other], origin)
         if grid is None and X.nbytes > room:
             return AsGiven(kernel, X)
-        slope = -float(kernel.derivative(np.zeros(()))) * kernel.unit  # the largest |dκ/du|: profiles are convex
         return cls(kernel, X, origin, columns, grid=grid, slope=slope).like(X)
 
     def like(self, X: Rows) -> Self:
@@ -157,21 +165,16 @@ class Moved:
         exact, single = np.result_type(X, self.origin), self.grid is not None
         halves = np.empty(X.shape[0], dtype=float if single else exact)
         parts = Parted.empty(self.columns, X.shape, np.dtype(np.float32) if single else exact)
-        whole = self.columns.common is None and not single
-
-        def move(rows: slice) -> None:
-            moved = self._moved(X[rows], parts.common[rows] if whole else None)
+        for rows in slicing.strips(X):  # in one thread: several would wait for memory
+            moved = self._moved(X[rows])
             halves[rows] = squared_norms(moved) * (self.weight / 2)
-            if not whole:
-                parts.fill(rows, moved)
-
-        threads.parallel_map(move, slicing.strips(X))
+            parts.fill(rows, moved)
         return replace(self, X=parts.ready(), given=X, halves=halves)
 
-    def _moved(self, X: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    def _moved(self, X: np.ndarray) -> np.ndarray:
         if self.grid is not None:
             return self.grid.numbers(X)
-        moved = np.subtract(X, self.origin, out=out)
+        moved = X - self.origin
         moved *= np.sqrt(2 / self.kernel.unit)
         return moved
 
@@ -210,6 +213,32 @@ class Moved:
         values -= half[:, None]
         values -= other.halves
         recompute_cancelled(values, half, other.halves, X, Y, factor, self.slope)
+
+
+class AtOrigin(Moved):
+    """A few rows near the origin, which are not moved: that would take longer than it saves."""
+
+    @property
+    def is_near(self) -> bool:
+        """Whether no squared norm exceeds the usual squared distance by far, and squares lose no digits."""
+        rows, limit = self.X.common, float(np.finfo(self.halves.dtype).tiny) ** 0.5
+        some = rows[:: -(-len(rows) // SAMPLE)]
+        usual = _middle(squared_norms(some[1:] - some[:-1])) if len(some) > 1 else 0.0
+        return limit < usual < 1 / limit and bool(self.halves.max() <= NEAR * usual * self.weight / 2)
+
+    def like(self, X: Rows) -> Self:
+        rows = X.astype(np.result_type(X, self.origin), copy=False)
+        whole = Parted(self.columns, rows, np.empty((0, len(rows))))
+        return replace(self, X=whole, given=X, halves=squared_norms(rows) * (self.weight / 2))
+
+    @property
+    def weight(self) -> float:
+        return 2 / float(self.kernel.unit)
+
+    def _products(self, other: Moved, out: np.ndarray | None) -> np.ndarray:
+        values: np.ndarray = self.X.inner_products(other.X, out)
+        values *= self.weight
+        return values
 
 
 def _centre(X: np.ndarray) -> np.ndarray:

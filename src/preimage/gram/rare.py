@@ -25,6 +25,11 @@ class ColumnSplit:
     rare: np.ndarray
 
     @classmethod
+    def all(cls) -> ColumnSplit:
+        """All columns are common."""
+        return cls(None, np.empty(0, dtype=int))
+
+    @classmethod
     def of(cls, X: np.ndarray, n_others: int) -> ColumnSplit:
         """The columns of the rows X, which will be multiplied by so many others; none is rare if that does not pay."""
         common = varies = (X[0] != X).any(axis=0)
@@ -61,8 +66,12 @@ class Parted:
 
     def fill(self, rows: slice, values: np.ndarray) -> None:
         """Set some rows."""
-        chosen = self.columns.common
-        self.common[rows] = values if chosen is None else values.take(chosen, axis=1)
+        if self.columns.common is None:
+            self.common[rows] = values
+        elif values.dtype == self.common.dtype:  # "clip" because "raise" copies once more
+            values.take(self.columns.common, axis=1, out=self.common[rows], mode="clip")
+        else:
+            self.common[rows] = values.take(self.columns.common, axis=1)
         if len(self.rare):
             self.rare[:, rows] = values.take(self.columns.rare, axis=1).T
 

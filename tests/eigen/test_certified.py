@@ -61,6 +61,18 @@ def test_pairs_of_a_smooth_kernel_keep_their_digits():
     np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(matrix)[::-1][:45], rtol=0, atol=round_off)
 
 
+def test_all_pairs_are_found_where_the_last_one_converges_first():
+    """The two largest values are near each other, the third is far from all: it alone says nothing of the others."""
+    values = np.concatenate([[1, 1 - 1e-7, 0.5], 0.01 * DECAYING[3:]])
+    space = space_of(Stored(prescribed(values)), 3)
+    np.testing.assert_allclose(space.values[::-1], values[:3], rtol=0, atol=50 * np.finfo(float).eps)
+    assert np.all(space.residuals <= 20 * np.sqrt(N) * np.finfo(float).eps)
+    early = certified._Krylov(space.matrix, space.size, center=False)
+    while early.size < 3 or early._last_error(3) > 1:
+        early.grow(1)
+    assert early.size < space.size and early._error(3) > 1
+
+
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_cholesky_factor_proves_that_no_pair_is_missing(center, dtype):

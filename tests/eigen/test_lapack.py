@@ -84,3 +84,13 @@ def test_a_tridiagonal_matrix_has_the_pairs_of_the_dense_one(n):
     exact = np.linalg.eigvalsh(A)
     assert_leading(A, exact, n, lapack.tridiagonal(diagonal, beside))
     np.testing.assert_allclose(lapack.tridiagonal_values(diagonal, beside), exact, atol=1e-14 * n)
+
+
+@pytest.mark.parametrize("number", [1, 4, 30])
+def test_one_pair_of_a_tridiagonal_matrix_is_that_of_the_dense_one(number):
+    rng = np.random.default_rng(number)
+    diagonal, beside = rng.standard_normal(30), rng.standard_normal(29)
+    value, weights = lapack.tridiagonal_pair(diagonal, beside, number)
+    values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+    np.testing.assert_allclose(value, values[-number], atol=1e-13)
+    np.testing.assert_allclose(np.abs(weights), np.abs(vectors[:, -number]), atol=1e-12)

@@ -76,6 +76,13 @@ def tridiagonal(diagonal: Array, beside: Array) -> Pairs:
     return divide_and_conquer(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
 
 
+def tridiagonal_pair(diagonal: Array, beside: Array, number: int) -> tuple[float, Array]:
+    """The eigenpair of a tridiagonal matrix with the ``number``-th largest eigenvalue; weights of 1 if that fails."""
+    index = len(diagonal) - number + 1
+    values, vectors, failed = _by_index(diagonal, beside, index, index)
+    return float(values[0]), vectors[:, 0] if not failed else np.ones_like(diagonal)
+
+
 def tridiagonal_values(diagonal: Array, beside: Array) -> Array:
     """The eigenvalues of a tridiagonal matrix, ascending."""
     if not beside.size:
@@ -86,11 +93,17 @@ def tridiagonal_values(diagonal: Array, beside: Array) -> Array:
 
 def _by_representations(diagonal: Array, beside: Array, k: int) -> Pairs:
     """The k leading pairs of a tridiagonal matrix by relatively robust representations; zeros if they fail."""
-    n, by_index = len(diagonal), 2
+    values, vectors, failed = _by_index(diagonal, beside, len(diagonal) - k + 1, len(diagonal))
+    return values, vectors * (not failed)
+
+
+def _by_index(diagonal: Array, beside: Array, first: int, last: int) -> tuple[Array, Array, bool]:
+    """Some eigenpairs of a tridiagonal matrix, counted from 1 in ascending order, and whether ``stemr`` failed."""
+    by_index, k = 2, last - first + 1
     found, values, vectors, failed = _routines(diagonal.dtype)["stemr"](
-        diagonal, np.append(beside, 0).astype(diagonal.dtype), by_index, 0, 0, n - k + 1, n
+        diagonal, np.append(beside, 0).astype(diagonal.dtype), by_index, 0, 0, first, last
     )
-    return values[:k], vectors[:, :k] * (found == k and not failed)
+    return values[:k], vectors[:, :k], bool(failed) or found != k
 
 
 def _by_inverse_iteration(diagonal: Array, beside: Array, k: int) -> Pairs:

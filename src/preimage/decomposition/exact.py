@@ -90,7 +90,7 @@ def fit(
 def _model(kernel: Kernel, X: Any, pairs: Eigenpairs, kept: int, statistics: GramStatistics) -> Exact:
     """The model of the leading eigenpairs."""
     values, vectors = pairs.values[:kept], pairs.vectors[:, :kept]
-    alphas = np.ascontiguousarray(vectors / np.sqrt(values))
+    alphas = np.divide(vectors, np.sqrt(values), out=np.empty(vectors.shape, dtype=vectors.dtype))  # in C order
     if statistics.mean_weight:
         alphas -= alphas.mean(axis=0)  # makes their sum exactly 0, so that the weights of a projection sum to 1
     return Exact(

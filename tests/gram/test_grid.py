@@ -57,7 +57,7 @@ SPREAD = {
 
 @pytest.mark.parametrize("form", SPREAD.values(), ids=SPREAD)
 def test_other_rows_are_left_to_double_precision(form, recwarn):
-    X = form(pixels(600))
+    X = form(pixels(1000))
     if form is SPREAD["too far apart"]:
         X[0, 0] = 1  # so that the step is 1
     points = prepare_rows(Gaussian(100.0), X)
@@ -66,7 +66,7 @@ def test_other_rows_are_left_to_double_precision(form, recwarn):
 
 
 def test_single_precision_stays_as_it_is():
-    assert prepare_rows(Gaussian(100.0), pixels(600).astype("f4")).grid is None
+    assert prepare_rows(Gaussian(100.0), pixels(1000).astype("f4")).grid is None
 
 
 @given(st.integers(0, 2**31), st.integers(1, 60), st.floats(0.5, 0.99))
@@ -104,7 +104,7 @@ def test_kernel_values_are_those_of_double_precision(form, kernel, monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["f4", "u1", "i8"])
 def test_counts_of_any_type_beside_double_precision(dtype):
-    X, Y = pixels(520).astype(dtype), pixels(600, seed=1)
+    X, Y = pixels(1000).astype(dtype), pixels(1100, seed=1)
     kernel, exact = Gaussian(200.0), Gaussian(200.0)(X.astype(float), Y)
     assert prepare_rows(kernel, X, other=Y).grid is not None
     np.testing.assert_allclose(tiles.cross(kernel, X, Y), exact, rtol=1e-12)
@@ -112,7 +112,7 @@ def test_counts_of_any_type_beside_double_precision(dtype):
 
 
 def test_equal_rows_have_a_value_of_exactly_one():
-    X = pixels(600, 700, largest=90) / 255
+    X = pixels(1000, 700, largest=90) / 255
     X[300] = X[7]
     assert tiles.gram(Gaussian(1.0), X)[7, 300] == 1
 
@@ -129,7 +129,7 @@ def test_one_row_beside_the_grid_is_enough_to_leave_it(which, monkeypatch):
 
 def test_rows_beyond_the_sample_are_looked_at(monkeypatch):
     monkeypatch.setattr(grid, "SAMPLE", 2)
-    X = pixels(600)
+    X = pixels(1000)
     X[1, 0] = 0.5
     assert guess(X, X.mean(axis=0)) is not None
     assert prepare_rows(Gaussian(300.0), X).grid is None
@@ -153,7 +153,7 @@ def test_the_budget_holds():
 
 def test_kernel_pca_of_pixels_is_that_of_any_rows():
     """Noise of 1e-10 moves rows off the grid and eigenvalues by about as much."""
-    X, new = pixels(700) / 255, pixels(600, seed=1) / 255
+    X, new = pixels(1100) / 255, pixels(1000, seed=1) / 255
     assert prepare_rows(Gaussian(2.0), X, other=new).grid is not None
     model = KernelPCA(6, kernel=Gaussian(2.0), random_state=0).fit(X)
     other = KernelPCA(6, kernel=Gaussian(2.0), random_state=0).fit(X + 1e-10 * rows(*X.shape))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preimage import KernelPCA
-from preimage.gram import rare, tiles
+from preimage.gram import rare, slicing, tiles
 from preimage.gram.prepared import prepare_rows
 from preimage.kernels import Gaussian, RationalQuadratic
 
@@ -16,6 +16,7 @@ N, D, RARE_ONES = 700, 30, 18
 @pytest.fixture(autouse=True)
 def always_worth_it(monkeypatch):
     monkeypatch.setattr(rare, "WORTH", 1)
+    monkeypatch.setattr(slicing, "TILE", 128)  # so that grids are also looked for in a few hundred rows
 
 
 def pictures(n=N, seed=0, usual=0.0, share=0.03):
@@ -62,6 +63,7 @@ def test_new_rows_may_differ_in_every_column(grid):
     X = np.rint(20 * pictures()) if grid else pictures()
     new = X + np.random.default_rng(2).integers(-3, 4, X.shape)
     ready = prepare_rows(Gaussian(30.0), X, other=new)
+    assert (ready.grid is not None) == grid
     assert ready.X.sparse is not None and ready.like(new).X.sparse is None
     np.testing.assert_allclose(tiles.cross(Gaussian(30.0), new, X), plain(new, X, 30.0), atol=1e-10)
 

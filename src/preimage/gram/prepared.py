@@ -259,7 +259,7 @@ def _middle(values: np.ndarray) -> float:
 
 def _common_grid(matrices: list, near: np.ndarray) -> Grid | None:
     """The grid of all rows of the matrices, if these are float64 and have enough rows to gain from it; else None."""
-    if np.result_type(*matrices, np.float32) != np.float64 or min(X.shape[0] for X in matrices) < slicing.TILE:
+    if np.result_type(*matrices, np.float32) != np.float64 or min(X.shape[0] for X in matrices) < 2 * slicing.TILE:
         return None
     grid = guess(matrices[0], near)
     if grid is None:

@@ -119,6 +119,17 @@ def test_rows_far_from_the_origin_or_of_extreme_size_are_moved(size, offset, nea
     )
 
 
+def test_codes_do_not_depend_on_the_rows_of_earlier_calls():
+    X, new = rows(200, 6), rows(400, 6, seed=1)
+    codes = []
+    for first in (1, 100, 400):
+        model = KernelPCA(3, kernel=Gaussian(2.0), random_state=0).fit(X)
+        model.transform(new[:first])
+        codes.append(model.transform(new[:50]))
+    np.testing.assert_array_equal(codes[0], codes[1])
+    np.testing.assert_array_equal(codes[0], codes[2])
+
+
 def test_calls_with_few_rows_prepare_the_training_rows_once(preparations):
     X = rows(80, 3)
     model = KernelPCA(3, kernel=Gaussian(1.0)).fit(X)

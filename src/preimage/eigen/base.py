@@ -107,13 +107,13 @@ def as_eigenpairs(
 ) -> Eigenpairs:
     """Eigenpairs in descending order, with deterministic signs; warn if a residual exceeds ``bound``.
 
-    Residuals are computed unless the solver gives them. The vectors may be overwritten.
+    Residuals are computed unless the solver gives them.
     """
     residuals = _residuals(operator, values, vectors) if residuals is None else residuals
     ascending = bool(np.all(values[1:] >= values[:-1]))  # as LAPACK returns them; then vectors are copied only once
     order = slice(None, None, -1) if ascending else np.argsort(values)[::-1]
     values, vectors, residuals = values[order].copy(), vectors[:, order], residuals[order].copy()
-    vectors *= column_signs(vectors)
+    vectors = vectors * column_signs(vectors)
     scale = max(float(np.abs(values).max(initial=0)), np.finfo(float).tiny)
     converged = len(values) >= (wanted or 0) and bool(np.all(residuals <= bound))
     if not converged:
@@ -174,11 +174,10 @@ def column_norms(V: Array) -> Array:
 
 def column_signs(vectors: Array) -> Array:
     """±1 for every column: the sign of its entry of largest size."""
-    signs = np.ones(vectors.shape[1], dtype=vectors.dtype)
-    for part in slicing.strips(vectors.T):  # without a copy of all sizes
-        some = vectors[:, part]
-        signs[part][some[np.abs(some).argmax(axis=0), np.arange(some.shape[1])] < 0] = -1
-    return signs
+    if not vectors.size:
+        return np.ones(vectors.shape[1], dtype=vectors.dtype)
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return np.where(largest < 0, -1, 1).astype(vectors.dtype)
 
 
 def round_off(operator: Symmetric) -> float:

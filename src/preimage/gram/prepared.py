@@ -56,7 +56,7 @@ def kept(owner: Remembering, kernel: Kernel, points: Rows, X: Rows) -> Any:
 
     def compute() -> Any:
         with threads.single_threaded():  # others may wait for this result, so it must not wait for their threads
-            return prepare_rows(kernel, points, X)
+            return prepare_rows(kernel, points, X[:1])  # one row, so that the first call does not decide for others
 
     return owner.remembered("prepared", compute)
 
@@ -227,7 +227,7 @@ class AtOrigin(Moved):
         return limit < usual < 1 / limit and bool(self.halves.max() <= NEAR * usual * self.weight / 2)
 
     def like(self, X: Rows) -> Self:
-        rows = X.astype(np.result_type(X, self.origin), copy=False)
+        rows = np.ascontiguousarray(X, dtype=np.result_type(X, self.origin))  # the same values for any order in memory
         whole = Parted(self.columns, rows, np.empty((0, len(rows))))
         return replace(self, X=whole, given=X, halves=squared_norms(rows) * (self.weight / 2))
 

@@ -2,7 +2,6 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.linalg
 
 from helpers import centring, groups_of_equal, prescribed, rows
 from preimage.eigen import (
@@ -13,6 +12,7 @@ from preimage.eigen import (
     PowerDeflation,
     as_solver,
     choose_solver,
+    lapack,
     storage_for,
 )
 from preimage.eigen.base import sketched_residuals
@@ -197,7 +197,7 @@ def test_centring_leaves_no_constant_vector_among_the_pairs():
 # Dense
 
 
-@pytest.mark.parametrize("n, k", [(1, 1), (7, 2), (7, 7), (520, 3)])
+@pytest.mark.parametrize("n, k", [(1, 1), (7, 2), (7, 7), (520, 3), (520, 60), (520, 520)])
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_dense_leaves_the_operators_matrix_as_it_was(n, k, dtype, order):
@@ -228,19 +228,21 @@ def test_repeated_eigenvalues_are_all_found(solver, dtype):
             np.testing.assert_allclose(matrix @ pairs.vectors, pairs.vectors, atol=bound)
 
 
-@pytest.mark.parametrize("lost", [1, 4], ids=["one", "all"])
-def test_dense_counts_pairs_and_leaves_the_matrix_as_it_was(monkeypatch, lost):
-    eigh = scipy.linalg.eigh
+@pytest.mark.parametrize("routine, n, k", [("stein", 60, 6), ("stemr", 60, 4), ("stein", 520, 60)])
+def test_dense_sees_vectors_that_are_not_orthogonal_and_leaves_the_matrix_as_it_was(monkeypatch, routine, n, k):
+    routines = dict(lapack._routines(np.dtype(float)))
+    call = routines[routine]
 
-    def forgetful(*args, **options):
-        values, vectors = eigh(*args, **options)
-        kept = len(values) - (lost if "subset_by_index" in options else 0)
-        return values[:kept], vectors[:, :kept]
+    def careless(*arguments):
+        *others, vectors, failed = call(*arguments)
+        vectors[:, -1] = vectors[:, 0]
+        return (*others, vectors, failed)
 
-    monkeypatch.setattr(scipy.linalg, "eigh", forgetful)
-    A = prescribed(SPECTRA["geometric"])
+    monkeypatch.setattr(lapack, "_routines", lambda _: {**routines, routine: careless})
+    spectrum = np.linspace(2, -1, n)
+    A = prescribed(spectrum)
     operator = Stored(A.copy())
-    assert_leading_pairs(solve(Dense(), operator, 4), A, 4, 1e-12)
+    assert_leading_pairs(solve(Dense(), operator, k), A, k, 1e-12)
     np.testing.assert_array_equal(operator.matrix, A)
 
 

@@ -30,7 +30,23 @@ def assert_leading(A, spectrum, k, pairs):
     np.testing.assert_allclose((A @ vectors - vectors * values) / scale, 0, atol=bound)
 
 
-@pytest.mark.parametrize("n, k", [(3, 1), (4, 2), (21, 2), (21, 10), (90, 6), (90, 45), (200, 30), (500, 3)])
+SIZES = [
+    (1, 1),
+    (2, 2),
+    (3, 1),
+    (4, 2),
+    (21, 2),
+    (21, 10),
+    (90, 6),
+    (90, 45),
+    (90, 90),
+    (200, 30),
+    (500, 3),
+    (600, 600),
+]
+
+
+@pytest.mark.parametrize("n, k", SIZES)
 @pytest.mark.parametrize("name", SPECTRA)
 def test_leading_pairs_of_a_prescribed_spectrum(name, n, k):
     spectrum = SPECTRA[name](n)
@@ -56,12 +72,21 @@ def test_any_matrix_beside_numpy(seed, n, data):
     assert_leading(A, np.linalg.eigvalsh(A), k, lapack.leading(A, k))
 
 
-def test_only_the_lower_triangle_is_read_and_the_matrix_stays_as_it_is():
+def test_a_matrix_stays_as_it_is():
     A = prescribed(np.linspace(2, -1, 30))
-    below = np.tril(A)
-    before = below.copy()
-    assert_leading(A, np.linspace(2, -1, 30), 5, lapack.leading(below, 5))
-    np.testing.assert_array_equal(below, before)
+    before = A.copy()
+    A.flags.writeable = False
+    assert_leading(before, np.linspace(2, -1, 30), 5, lapack.leading(A, 5))
+    np.testing.assert_array_equal(A, before)
+
+
+@pytest.mark.parametrize("k", [1, 20, 80])
+def test_overwriting_keeps_all_below_the_diagonal(k):
+    spectrum = np.linspace(2, -1, 80)
+    A = np.ascontiguousarray(prescribed(spectrum))
+    overwritten = A.copy()
+    assert_leading(A, spectrum, k, lapack.reduced(overwritten, k, overwrite=True))
+    np.testing.assert_array_equal(np.tril(overwritten, -1), np.tril(A, -1))
 
 
 @pytest.mark.parametrize("k", [3, 12, 25])

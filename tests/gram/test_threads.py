@@ -8,13 +8,13 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.linalg
 import sklearn
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from helpers import rows
 from preimage import KernelKMeans, KernelPCA
+from preimage.eigen import lapack
 from preimage.gram import threads, tiles
 from preimage.kernels import Function, Gaussian, Polynomial
 
@@ -220,8 +220,13 @@ def test_blas_has_one_thread_but_in_large_calls_of_lapack(libraries):
 
 
 def test_large_eigenproblems_of_narrow_rows_have_all_threads(libraries, monkeypatch):
-    found, original = [], scipy.linalg.eigh
-    monkeypatch.setattr(scipy.linalg, "eigh", lambda *a, **b: (found.append(blas_threads()), original(*a, **b))[1])
+    found, routines = [], lapack._routines(np.dtype(float))
+
+    def reduce(*matrix, **settings):
+        found.append(blas_threads())
+        return routines["sytrd"](*matrix, **settings)
+
+    monkeypatch.setattr(lapack, "_routines", lambda _: {**routines, "sytrd": reduce})
     KernelPCA(kernel=Gaussian(0.1)).fit(rows(1100, 2))
     assert found == [{2}]
 

@@ -213,6 +213,8 @@ class KernelPCA(Persistent, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         solver = self._solver(n, k)
         square = isinstance(solver, Dense) or callable(self.kernel) or n <= SQUARE
         operator, self._column_means = self._centred_gram(X, square)
+        if self._precomputed and isinstance(solver, Dense):
+            tiles.mirror(operator.dense().T)  # scikit-learn reads below the diagonal
         pairs = self._solve(solver, operator, k)
         values = nonnegative(pairs.values)
         kept = values > 0 if self.remove_zero_eig or self.n_components is None else slice(None)

@@ -18,9 +18,9 @@ MANY = 256  # pairs above which residuals are estimated: exact ones would take a
 
 @dataclass(frozen=True)
 class Dense:
-    """LAPACK on the dense matrix: exact, O(n³); for at most a seventh of the pairs it computes only those.
+    """LAPACK on the dense matrix: exact, O(n³).
 
-    Few pairs of a large matrix are computed in the operator's own memory, which is restored afterwards, so there is no
+    Pairs of a large matrix are computed in the operator's own memory, which is restored afterwards, so there is no
     second matrix.
 
     See Also
@@ -47,11 +47,10 @@ class Dense:
 
 def _leading(matrix: Array, k: int) -> lapack.Pairs:
     """The k leading pairs; a large matrix is restored, which takes less memory than a copy."""
-    if len(matrix) <= lapack.SMALL or lapack.FEW * k > len(matrix):
+    if len(matrix) <= lapack.SMALL:
         return lapack.leading(matrix, k)
     diagonal = matrix.diagonal().copy()
-    # LAPACK reads the transpose of a C-ordered matrix without copying; the upper triangle of it is our lower one.
-    pairs = lapack.subset(matrix.T, k, lower=False, overwrite=True)
-    tiles.mirror(matrix)  # LAPACK overwrote the lower triangle and the diagonal
+    pairs = lapack.reduced(matrix, k, overwrite=True)
+    tiles.mirror(matrix.T)
     np.fill_diagonal(matrix, diagonal)
     return pairs or lapack.divide_and_conquer(matrix, k)

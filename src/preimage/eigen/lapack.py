@@ -1,9 +1,9 @@
 """LAPACK's leading eigenpairs of a dense symmetric matrix, checked.
 
-A small matrix is reduced to a tridiagonal one, whose leading pairs are transformed back. ``syevr`` does the same for
-a subset of pairs, but finds their eigenvalues by bisection, which takes longer. If eigenvalues repeat, these routines
-may return too few pairs, or vectors that are not orthogonal, and report success. Divide and conquer (``syevd``)
-computes all pairs and does not fail like that.
+A matrix is reduced to a tridiagonal one, whose leading pairs are transformed back. ``syevr`` and ``syevd`` do the same,
+but transform all their vectors at once, which do not stay in the cache, and ``syevr`` finds a subset of the eigenvalues
+by bisection; they take up to twice as long. If eigenvalues repeat, routines for some pairs may return vectors that are
+not orthogonal, and report success. Divide and conquer computes all pairs and does not fail like that.
 """
 
 from __future__ import annotations
@@ -15,55 +15,56 @@ import numpy as np
 import scipy.linalg
 
 from preimage._typing import Array
-from preimage.gram import threads
+from preimage.gram import slicing, threads
 
-SMALL = 500  # rows up to which copies of a matrix cost little
-FEW = 7  # syevr computes k pairs faster than all pairs if there are at least FEW · k rows
-VERY_FEW, SOME = 12, 4  # the same for stemr and stein, on a tridiagonal matrix
+VERY_FEW, SOME = 12, 4  # stemr finds k of n pairs fastest if n ≥ VERY_FEW · k, stein if n ≥ SOME · k, and else stevd
+SMALL = 500  # rows up to which n² more numbers cost little: a copy of the matrix, or the vectors of stemr
 BLOCK = 64  # columns for which LAPACK gets room to work on at once
+WIDTH = 512  # vectors that stay in the cache while they are transformed back
 
 Pairs = tuple[Array, Array]
 
 
 def leading(matrix: Array, k: int) -> Pairs:
     """The k largest eigenvalues, ascending, and their vectors."""
-    n = len(matrix)
-    if 2 < n <= SMALL and 2 * k <= n:
-        pairs = reduced(matrix, k)
-    else:
-        pairs = subset(matrix, k) if FEW * k <= n else None
-    return pairs or divide_and_conquer(matrix, k)
+    return (reduced(matrix, k) if len(matrix) > 2 else None) or divide_and_conquer(matrix, k)
 
 
-def reduced(matrix: Array, k: int) -> Pairs | None:
-    """The k leading pairs from those of the tridiagonal T = QᵀAQ; None if these are not orthonormal."""
+def reduced(matrix: Array, k: int, *, overwrite: bool = False) -> Pairs | None:
+    """The k leading pairs from those of the tridiagonal T = QᵀAQ; None if these are not orthonormal.
+
+    With ``overwrite``, the diagonal and the upper triangle of a matrix in C order are lost. The upper triangle is read.
+    """
     n, routines = len(matrix), _routines(matrix.dtype)
-    reflectors, diagonal, beside, tau, _ = routines["sytrd"](matrix, lower=True, lwork=BLOCK * n)
-    if SOME * k > n:
-        pairs = tridiagonal(diagonal, beside)
-    else:
-        pairs = (_by_representations if VERY_FEW * k <= n else _by_inverse_iteration)(diagonal, beside, k)
-    if not _is_orthonormal(pairs[1]):
+    if SOME * k > n and "stevd" not in routines:  # scipy 1.14
         return None
-    values, weights = pairs[0][-k:], np.asfortranarray(pairs[1][:, -k:])
+    with threads.threaded_blas(n):
+        # LAPACK reads the transpose of a matrix in C order without copying.
+        reflectors, diagonal, beside, tau, _ = routines["sytrd"](
+            matrix.T, lower=True, lwork=BLOCK * n, overwrite_a=overwrite
+        )
+        pairs = _tridiagonal_leading(diagonal, beside, k)
+    if pairs is None:
+        return None
+    values, weights = pairs[0][-k:], pairs[1][:, -k:]
     below = reflectors.T.ravel()[1 : 1 + n * (n - 1)].reshape(n - 1, n).T  # Q, without its first row, starts there
-    weights[1:] = routines["ormqr"]("L", "N", below, tau, np.asfortranarray(weights[1:]), BLOCK * k)[0]
+
+    def transform(some: slice) -> None:
+        part = np.asfortranarray(weights[1:, some])
+        weights[1:, some] = routines["ormqr"]("L", "N", below, tau, part, BLOCK * part.shape[1], overwrite_c=True)[0]
+
+    threads.parallel_map(transform, slicing.even_slices(k, WIDTH))
     return values, weights
 
 
-def subset(matrix: Array, k: int, *, lower: bool = True, overwrite: bool = False) -> Pairs | None:
-    """The k leading pairs by ``syevr``; None if pairs are missing or their vectors are not orthonormal."""
-    n = len(matrix)
-    with threads.threaded_blas(n):
-        values, vectors = scipy.linalg.eigh(
-            matrix,
-            lower=lower,
-            subset_by_index=(n - k, n - 1),
-            driver="evr",
-            overwrite_a=overwrite,
-            check_finite=False,
-        )
-    return (values, vectors) if len(values) == k and _is_orthonormal(vectors) else None
+def _tridiagonal_leading(diagonal: Array, beside: Array, k: int) -> Pairs | None:
+    """At least the k leading pairs of a tridiagonal matrix, ascending; None if they are not orthonormal."""
+    n = len(diagonal)
+    if SOME * k > n:
+        return tridiagonal(diagonal, beside)
+    find = _by_representations if VERY_FEW * k <= n <= SMALL else _by_inverse_iteration
+    pairs = find(diagonal, beside, k)
+    return pairs if _is_orthonormal(pairs[1]) else None
 
 
 def tridiagonal(diagonal: Array, beside: Array) -> Pairs:

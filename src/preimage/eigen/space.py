@@ -88,7 +88,7 @@ class BlockSpace:
         k = min(k, self.size)
         if self.pairs is None or len(self.pairs[0]) < k:
             T = self.T[: self.size, : self.size]
-            self.pairs = lapack.leading(T, k) if lapack.FEW * k <= self.size else lapack.divide_and_conquer(T)
+            self.pairs = lapack.leading(T, k)
         return self.pairs
 
     def ritz(self, k: int) -> Ritz | None:

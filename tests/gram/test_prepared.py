@@ -106,6 +106,16 @@ def test_new_rows_may_be_far_from_rows_near_the_origin(far):
     np.testing.assert_allclose(tiles.cross(Gaussian(2.0), new, X), expected, atol=1e-12)
 
 
+def test_columns_that_are_0_in_all_rows_count_in_those_where_they_are_not():
+    X, new = rows(100, 6), rows(40, 6, seed=1)
+    X[:, [0, 4]] = 0
+    points = prepared.prepare_rows(Gaussian(2.0), X)
+    assert points.X.common.shape == (100, 4)
+    np.testing.assert_allclose(tiles.gram(Gaussian(2.0), X), plain(Gaussian(2.0), X, X), atol=1e-12)
+    np.testing.assert_allclose(tiles.cross(Gaussian(2.0), new, X), plain(Gaussian(2.0), new, X), atol=1e-12)
+    np.testing.assert_allclose(tiles.cross(Gaussian(2.0), X, new), plain(Gaussian(2.0), X, new), atol=1e-12)
+
+
 SIZES = [(1, 0, True), (1, 1e4, False), (1e-76, 0, True), (1e-78, 0, False), (1e76, 0, True)]
 
 

@@ -65,7 +65,7 @@ def as_solver(solver: object) -> Solver:
 def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
     """The solver for k of n eigenpairs.
 
-    * 150 to 2500 rows and at most 150 pairs or an eighth of all (a sixteenth below 300 rows): ``CertifiedLanczos``;
+    * 150 to 2500 rows and at most 150 pairs or an eighth of all (a twelfth below 300 rows): ``CertifiedLanczos``;
     * up to 500 rows, and for more than a twentieth of all pairs where the matrix fits the memory budget: ``Dense``;
     * otherwise ``BlockKrylov``, which stores the matrix if it fits and else recomputes it. Up to 5000 rows in float64
       its tolerance is 1e-10: a few more passes cost little there, and codes agree with LAPACK's to nine digits.
@@ -84,7 +84,7 @@ def choose_solver(n: int, k: int, dtype: DTypeLike = float) -> Solver:
     >>> choose_solver(20_000, 10)
     BlockKrylov(block_size=None, tol=None, max_iter=100, storage='auto')
     """
-    if 150 <= n <= 2500 and k <= min(n // 8 if n >= 300 else n // 16, 150):
+    if 150 <= n <= 2500 and k <= min(n // 8 if n >= 300 else n // 12, 150):
         return CertifiedLanczos()
     if n <= 500 or (k > n // 20 and choose_storage("auto", n, dtype, square=True) == "memory"):
         return Dense()

@@ -150,7 +150,7 @@ class Moved:
         if 2 * max(X.shape[0], n_others) <= slicing.TILE:
             origin = np.zeros(1, dtype=np.result_type(X, np.float32))
             with np.errstate(over="ignore", invalid="ignore"):  # rows whose squares overflow are not near
-                rows = AtOrigin(kernel, X, origin, ColumnSplit.all(), slope=slope).like(X)
+                rows = AtOrigin(kernel, X, origin, ColumnSplit.without_zeros(X), slope=slope).like(X)
                 if rows.is_near:
                     return rows
         columns = ColumnSplit.of(X, n_others)
@@ -216,7 +216,10 @@ class Moved:
 
 
 class AtOrigin(Moved):
-    """A few rows near the origin, which are not moved: that would take longer than it saves."""
+    """A few rows near the origin, which are not moved: that would take longer than it saves.
+
+    Columns in which all of them are 0 count in h, but not in the products.
+    """
 
     @property
     def is_near(self) -> bool:
@@ -228,8 +231,9 @@ class AtOrigin(Moved):
 
     def like(self, X: Rows) -> Self:
         rows = np.ascontiguousarray(X, dtype=np.result_type(X, self.origin))  # the same values for any order in memory
-        whole = Parted(self.columns, rows, np.empty((0, len(rows))))
-        return replace(self, X=whole, given=X, halves=squared_norms(rows) * (self.weight / 2))
+        some = rows if self.columns.common is None else rows.take(self.columns.common, axis=1)
+        parts = Parted(self.columns, some, np.empty((0, len(rows))))
+        return replace(self, X=parts, given=X, halves=squared_norms(rows) * (self.weight / 2))
 
     @property
     def weight(self) -> float:

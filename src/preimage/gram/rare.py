@@ -25,9 +25,10 @@ class ColumnSplit:
     rare: np.ndarray
 
     @classmethod
-    def all(cls) -> ColumnSplit:
-        """All columns are common."""
-        return cls(None, np.empty(0, dtype=int))
+    def without_zeros(cls, X: np.ndarray) -> ColumnSplit:
+        """All columns of the rows X are common but those that are 0 in every row."""
+        kept = np.flatnonzero(X.any(axis=0))
+        return cls(None if len(kept) == X.shape[1] else kept, np.empty(0, dtype=int))
 
     @classmethod
     def of(cls, X: np.ndarray, n_others: int) -> ColumnSplit:

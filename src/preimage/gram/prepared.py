@@ -20,6 +20,7 @@ from preimage.kernels import Kernel, Product, Sum, knows
 from preimage.kernels.geometry import fill_from_differences, inner_products, recompute_cancelled, squared_norms
 
 SAMPLE = 16  # rows from which a robust centre is computed
+FEW = 600  # rows that are not moved if they are near the origin
 NEAR = 16  # times the usual squared distance: the largest squared norm of rows that need not be moved
 KEPT = 2**26  # bytes of points up to which a model keeps them prepared
 
@@ -147,7 +148,7 @@ class Moved:
             return AsGiven(kernel, X)
         n_others = X.shape[0] if other is None else other.shape[0]
         slope = -float(kernel.derivative(np.zeros(()))) * kernel.unit  # the largest |dκ/du|: profiles are convex
-        if 2 * max(X.shape[0], n_others) <= slicing.TILE:
+        if max(X.shape[0], n_others) <= FEW:
             origin = np.zeros(1, dtype=np.result_type(X, np.float32))
             with np.errstate(over="ignore", invalid="ignore"):  # rows whose squares overflow are not near
                 rows = AtOrigin(kernel, X, origin, ColumnSplit.without_zeros(X), slope=slope).like(X)

@@ -29,10 +29,20 @@ def fitted(X, q=10, kernel=None):
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_the_linear_filter_is_the_covariance_over_the_covariance_with_noise(shape, dtype):
     X, sigma = table(*shape).astype(dtype), 0.7
-    C = np.cov(X.T.astype(float), bias=True)
-    expected = X.mean(axis=0) + (X - X.mean(axis=0)) @ np.linalg.solve(C + sigma**2 * np.eye(shape[1]), C)
+    C, mean = np.cov(X.T.astype(float), bias=True), X.mean(axis=0)
+    near = mean + (X - mean) / 3  # nowhere unusual
+    expected = mean + (near - mean) @ np.linalg.solve(C + sigma**2 * np.eye(shape[1]), C)
     tolerance = 100 * np.finfo(dtype).eps * np.abs(X).max()
-    np.testing.assert_allclose(RowFilter.of(X)(X, sigma**2), expected, atol=tolerance)
+    np.testing.assert_allclose(RowFilter.of(X)(near, sigma**2), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("far", [3.0, 5.0, 100.0])
+def test_a_row_that_is_unusual_along_an_axis_loses_no_more_than_one_of_three_standard_deviations(far):
+    linear, sigma = RowFilter.of(table()), 0.7
+    for axis, variance in zip(linear.axes.T, linear.variances, strict=True):
+        row = linear.mean + far * np.sqrt(variance + sigma**2) * axis
+        lost = 3 * sigma**2 / np.sqrt(variance + sigma**2)
+        np.testing.assert_allclose(row - linear(row[None], sigma**2)[0], lost * axis, atol=1e-12 * far)
 
 
 def test_no_linear_filter_has_less_error_on_gaussian_rows():
@@ -107,11 +117,20 @@ def test_one_large_entry_is_not_noise():
 
 
 def test_the_choice_is_the_best_of_those_that_lose_at_no_noise_level():
-    losses = np.zeros((2, len(CHOICES)))
-    losses[:, 3], losses[:, 7], losses[:, 11] = (0.1, -0.9), (-0.3, -0.3), (-0.1, -0.6)
+    losses = np.zeros((2, len(CHOICES), 9))
+    for choice, means in {3: (0.1, -0.9), 7: (-0.3, -0.3), 11: (-0.1, -0.6)}.items():
+        losses[:, choice] = np.array(means)[:, None]
     assert most_useful(losses) == CHOICES[11]  # (1 - 0.1)(1 - 0.6) is the least product of ratios
     losses[:, :-1] = 0.1
     assert most_useful(losses).variance(5.0, 1.0) == 0  # nothing is taken off
+
+
+@pytest.mark.parametrize(("n", "chosen"), [(4, 7), (16, 11)])
+def test_a_gain_counts_if_it_exceeds_half_its_standard_error(n, chosen):
+    losses = np.zeros((2, len(CHOICES), n))
+    losses[:, 7], losses[:, 11] = -0.1, -0.5
+    losses[0, 11] = -0.2 + np.tile([1.0, -1.0], n // 2)  # a mean of -0.2 with the standard error 1/√n
+    assert most_useful(losses) == CHOICES[chosen]
 
 
 def independent():
@@ -153,10 +172,10 @@ TABLES = {
 }
 
 
-def parts(name):
+def parts(name, seed=0):
     """Training and test rows in units of the training rows' standard deviations."""
     X = TABLES[name]()
-    order = np.random.default_rng(0).permutation(len(X))
+    order = np.random.default_rng(seed).permutation(len(X))
     train, clean = X[order[: int(0.7 * len(X))]], X[order[int(0.7 * len(X)) :]]
     varies = train.std(axis=0) > 0
     scaler = StandardScaler().fit(train[:, varies])
@@ -177,6 +196,16 @@ def test_the_default_never_loses_to_the_row_itself(name, q):
     model = KernelPCA(q, random_state=0).fit(train)
     for level in (0.1, 0.3, 0.5):
         assert error_ratio(model, clean, level) < 1.05  # 1 but for chance, with some 100 test rows
+
+
+@pytest.mark.parametrize("name", ["iris", "diabetes", "breast cancer", "heavy_tailed"])
+def test_little_noise_is_removed_on_average_over_splits(name):
+    ratios = []
+    for seed in range(10, 18):
+        train, clean = parts(name, seed)
+        ratios.append(error_ratio(KernelPCA(2, random_state=0).fit(train), clean, 0.1) ** 2)
+    assert np.mean(ratios) < 1
+    assert max(ratios) < 1.3  # a few rows of a test set may be unusual
 
 
 @pytest.mark.filterwarnings("ignore::preimage.exceptions.NothingFoundWarning")
@@ -261,9 +290,9 @@ def test_noise_that_the_components_imply_is_taken_off_noisy_training_rows_too():
 
 
 def test_no_entry_is_changed_by_more_than_three_standard_deviations_of_the_noise():
-    X = table()
-    spoiled = table(n=50, seed=2)
-    spoiled[:, 1] += 30
+    X = 0.01 * table()
+    spoiled = 0.01 * table(n=50, seed=2)
+    spoiled[:, 1] += 30  # unusual along all axes
     way = Wiener(noise=0.2).prepare(fitted(X), np.random.default_rng(0))
     answer = way(way.model.expand(way.model.codes(spoiled)), spoiled).points
     change = np.abs(answer - spoiled).max()

@@ -14,13 +14,19 @@ from preimage.preimages.bounds import principal_axes
 
 STEPS = 8  # of the iteration for the noise visible in a row
 FAR = 2.5  # standard deviations of a column at which entries are clipped
+UNUSUAL = 3.0  # standard deviations along an axis beyond which no more is taken off
 LARGEST = 2.0  # at which z² is clipped; TYPICAL is the mean of the clipped z² for a normal z
 TYPICAL = float(gammainc(1.5, LARGEST / 2) + LARGEST * gammaincc(0.5, LARGEST / 2))
 
 
 @dataclass(frozen=True, eq=False)
 class RowFilter:
-    """x̄ + Σⱼ gⱼ vⱼvⱼᵀ(y − x̄) over the principal axes, gⱼ = λⱼ/(λⱼ + σ²); rows are arrays or, for export, symbols."""
+    """x̄ + Σⱼ vⱼ(cⱼ − (1 − gⱼ) c̃ⱼ) over the principal axes, cⱼ = vⱼᵀ(y − x̄), gⱼ = λⱼ/(λⱼ + σ²).
+
+    c̃ⱼ is cⱼ clipped at three times its standard deviation √(λⱼ + σ²). Without that, a row that is unusual along an axis
+    would lose much that is not noise (the limited translation of Efron & Morris 1972). Rows are arrays or, for export,
+    symbols.
+    """
 
     mean: Array
     axes: Array
@@ -35,8 +41,9 @@ class RowFilter:
 
     def __call__(self, rows: Any, noise2: Any) -> Any:
         """The filtered rows, for white noise of variance σ²: a number, or one per row as a column."""
-        gains = self.variances / (self.variances + noise2)
-        return self.mean + ((rows - self.mean) @ self.axes * gains) @ self.axes.T
+        along, total = (rows - self.mean) @ self.axes, self.variances + noise2
+        most = UNUSUAL * np.sqrt(total)
+        return self.mean + (along - noise2 / total * np.clip(along, -most, most)) @ self.axes.T
 
     def shown(self, rows: Any, most: float) -> Any:
         """The noise variance ν² visible in every row, as a column, by an iteration that starts at ν² = ``most``.
@@ -69,6 +76,7 @@ class TrustedNoise:
         return np.minimum(self.implied * most + self.shown * shown, most) if self.shown else self.implied * most
 
 
+SURE = 0.5  # standard errors by which a choice must be better than the noisy rows
 SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.06, 0.03, 0.0)
 CHOICES = (
     TrustedNoise(),
@@ -77,12 +85,16 @@ CHOICES = (
 
 
 def most_useful(losses: Array) -> TrustedNoise:
-    """The choice of least error over all noise levels, among those that are worse than the noisy rows at no level.
+    """The choice of least error over all noise levels, among those that are better than the noisy rows at every level.
+
+    They are better by half a standard error, since a few rows may decide the mean.
 
     Parameters
     ----------
-    losses : array of shape (levels, choices)
-        Relative excess of the squared error over that of the noisy rows; 0 for the last choice.
+    losses : array of shape (levels, choices, rows)
+        Excess of a row's squared error over that of the noisy row, in units of the mean of the latter; 0 for the last
+        choice.
     """
-    harmless = np.all(losses <= 0, axis=0)
-    return CHOICES[int(np.argmin(np.where(harmless, np.log1p(np.minimum(losses, 0)).sum(axis=0), np.inf)))]
+    means, error = losses.mean(axis=2), losses.std(axis=2) / np.sqrt(losses.shape[2])
+    harmless = np.all(means <= -SURE * error, axis=0)
+    return CHOICES[int(np.argmin(np.where(harmless, np.log1p(np.minimum(means, 0)).sum(axis=0), np.inf)))]

@@ -37,17 +37,18 @@ class Wiener(PreimageMethod):
 
     A few components of a Gaussian kernel cannot express the directions in which a table varies least, so a pre-image
     from the codes alone can be worse than the row. The linear part keeps these directions: vⱼ are the principal axes of
-    the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²). The regression learns what the linear part
-    misses, from training rows with added noise of level σ. Its ridge and scale are chosen by leave-one-out, and it is
-    dropped if it does not lower the leave-one-out error. No entry changes by more than 3σ, since larger deviations are
-    rarely Gaussian noise. For gross errors use ``denoise(..., outlier_scale="auto")``.
+    the training rows, λⱼ the variances along them, and gⱼ = λⱼ/(λⱼ + σ²). It is limited for rows that are unusual along
+    an axis (:class:`RowFilter`). The regression learns what the linear part misses, from training rows with added noise
+    of level σ. Its ridge and scale are chosen by leave-one-out, and it is dropped if it does not lower the
+    leave-one-out error. No entry changes by more than 3σ, since larger deviations are rarely Gaussian noise. For gross
+    errors use ``denoise(..., outlier_scale="auto")``.
 
     If there are few components, they leave much variance unexplained, and σ may exceed the actual noise. So if
     ``noise`` is None, the filter assumes for a row y the noise σ(y)² = min(σ², aσ² + cν(y)²), where ν(y)² is the noise
     visible in the row (:meth:`RowFilter.shown`), and scales the regression by σ(y)²/σ². The shares a and c have the
-    least error on held-out training rows, among those that make rows worse at no noise level. The levels go from a
-    tenth of the columns' standard deviation to σ. Training rows are assumed to be clean: if they are noisy, pass
-    ``noise`` or use :class:`preimage.Denoiser`.
+    least error on held-out training rows, among those that make rows better at every noise level, by half a standard
+    error at least. The levels go from a tenth of the columns' standard deviation to σ. Training rows are assumed to be
+    clean: if they are noisy, pass ``noise`` or use :class:`preimage.Denoiser`.
 
     Parameters
     ----------
@@ -177,16 +178,16 @@ class _WienerMap:
         return self.box.hold(np.clip(points, rows - most, rows + most), rows)
 
     def losses(self, inputs: Array, examples: _Examples, rng: Generator) -> Array:
-        """The relative change of the error of held-out rows for every choice, shape (levels, choices)."""
+        """The relative change of the error of held-out rows for every choice, shape (levels, choices, rows)."""
         spread = float(np.sqrt(np.var(inputs, axis=0).mean()))
         levels = [level * spread for level in LEVELS if level * spread < self.sigma] + [self.sigma]
         left_out = spread_rows(np.unique(examples.places), max(min(LEFT_OUT, ENTRIES // inputs.shape[1]), FEWEST))
-        folds, total = min(FOLDS, len(left_out)), np.zeros((len(levels), len(CHOICES)))
+        folds, found = min(FOLDS, len(left_out)), []
         for fold in range(folds):
             places = left_out[fold::folds]
             part, noise = self._without(places, inputs, examples), rng.standard_normal((len(places), inputs.shape[1]))
-            total += [part._losses(inputs[places], inputs[places] + level * noise) for level in levels]
-        return total / folds
+            found.append([part._losses(inputs[places], inputs[places] + level * noise) for level in levels])
+        return np.concatenate(found, axis=2)
 
     def _without(self, places: Array, inputs: Array, examples: _Examples) -> _WienerMap:
         linear, correction = RowFilter.of(np.delete(inputs, places, axis=0)), self.correction
@@ -194,12 +195,13 @@ class _WienerMap:
             correction = examples.without(places).regression(linear, correction.kernel, correction.ridge)
         return replace(self, linear=linear, correction=correction)
 
-    def _losses(self, rows: Array, noisy: Array) -> list[float]:
+    def _losses(self, rows: Array, noisy: Array) -> Array:
+        """The relative change of the squared error of every row for every choice, shape (choices, rows)."""
         most, correction = self.sigma**2, self.corrections(self.model.codes(noisy))
         shown = self.linear.shown(noisy, most)
         answers = (self.filtered(noisy, correction, choice.variance(shown, most)) for choice in CHOICES)
-        own = float(np.square(noisy - rows).sum())
-        return [float(np.square(answer - rows).sum()) / own - 1 for answer in answers]
+        own = np.square(noisy - rows).sum(axis=1)
+        return np.array([(np.square(answer - rows).sum(axis=1) - own) / own.mean() for answer in answers])
 
     @cached_property
     def _decoder(self) -> InverseMap:

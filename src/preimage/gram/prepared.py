@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,9 @@ KEPT = 2**26  # bytes of points up to which a model keeps them prepared
 
 
 class Prepared(Protocol):
-    """Rows prepared for a kernel."""
+    """Rows prepared for a kernel; ``in_strips`` says whether they are converted in strips that stay in the cache."""
+
+    in_strips: ClassVar[bool]
 
     def like(self, X: Rows) -> Self:
         """Other rows, prepared in the same way."""
@@ -66,6 +68,7 @@ def kept(owner: Remembering, kernel: Kernel, points: Rows, X: Rows) -> Any:
 class AsGiven:
     """Rows as they are, for a kernel that takes them so."""
 
+    in_strips: ClassVar[bool] = False
     kernel: Kernel
     X: Any
 
@@ -82,6 +85,7 @@ class AsGiven:
 class Inner(AsGiven):
     """Rows for a kernel κ(xᵀy): κ is computed in place, in strips that stay in the cache."""
 
+    in_strips: ClassVar[bool] = True
     kernel: Any
 
     def values(self, other: AsGiven, out: np.ndarray | None = None) -> np.ndarray:
@@ -101,6 +105,7 @@ class Inner(AsGiven):
 class Pair:
     """Rows for a sum or product of kernels of different arguments, prepared for each of them."""
 
+    in_strips: ClassVar[bool] = False
     kernel: Any
     left: Any
     right: Any
@@ -127,6 +132,7 @@ class Moved:
     inner products, times ``weight``, are exact.
     """
 
+    in_strips: ClassVar[bool] = True
     kernel: Any
     X: Any
     origin: np.ndarray

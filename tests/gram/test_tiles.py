@@ -78,6 +78,7 @@ def test_symmetric_products_equal_the_plain_formula(n, form, thread_count):
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_every_kernel_gives_the_same_numbers_in_tiles(kernel, monkeypatch):
     monkeypatch.setattr(slicing, "TILE", 16)
+    monkeypatch.setattr(tiles, "WIDE", 20)
     X, Y, V = rows(50, 3), rows(35, 3, seed=1), rows(50, 2, seed=2)
     np.testing.assert_allclose(tiles.gram(kernel, X), kernel(X, X), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(tiles.cross(kernel, X, Y), kernel(X, Y), rtol=1e-9, atol=1e-12)
@@ -191,6 +192,7 @@ def test_products_stay_within_the_budget(kernel, budget, d, thread_count):
         used, symmetric = peak(tiles.multiply_symmetric, kernel, Y, V)
         assert used - (thread_count + 1) * symmetric.nbytes <= budget * MIB
     np.testing.assert_allclose(product[:3], expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(matrix, kernel(X, Y), rtol=1e-9, atol=1e-9 * np.abs(matrix).max())
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(9.0), Matern(9.0, nu=2.5)], ids=["gaussian", "matern"])

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from helpers import KERNELS, rows, sparse_rows
 from preimage import KernelPCA
-from preimage.gram import prepared, tiles
+from preimage.gram import prepared, rare, slicing, threads, tiles
 from preimage.kernels import Exponential, Function, Gaussian, Linear, Matern, Polynomial, Sigmoid
 
 MIXED = Gaussian(1.5) * Polynomial(0.2, coef0=1, degree=3)
@@ -114,6 +114,33 @@ def test_columns_that_are_0_in_all_rows_count_in_those_where_they_are_not():
     np.testing.assert_allclose(tiles.gram(Gaussian(2.0), X), plain(Gaussian(2.0), X, X), atol=1e-12)
     np.testing.assert_allclose(tiles.cross(Gaussian(2.0), new, X), plain(Gaussian(2.0), new, X), atol=1e-12)
     np.testing.assert_allclose(tiles.cross(Gaussian(2.0), X, new), plain(Gaussian(2.0), X, new), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, float])
+def test_rows_prepared_in_several_threads_are_those_of_one(dtype, monkeypatch):
+    monkeypatch.setattr(threads, "n_threads", lambda: 3)
+    monkeypatch.setattr(slicing, "STRIP", 2**12)
+    monkeypatch.setattr(rare, "WORTH", 1)
+    X = np.where(rows(2000, 12, seed=1) > np.linspace(0, 2, 12), rows(2000, 12), 0).astype(dtype)
+    one = prepared.prepare_rows(Gaussian(2.0), X)
+    monkeypatch.setattr(prepared, "MANY", X.size - 1)
+    several = prepared.prepare_rows(Gaussian(2.0), X)
+    assert len(one.X.rare) and one.X.common.size
+    for part in ("common", "rare"):
+        np.testing.assert_array_equal(getattr(one.X, part), getattr(several.X, part))
+    np.testing.assert_array_equal(one.halves, several.halves)
+    np.testing.assert_allclose(2 * one.halves, np.square(X - one.origin).sum(axis=1) * 2 / one.kernel.unit, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(3.0), Polynomial(0.2), MIXED], ids=str)
+def test_the_rows_of_a_tile_are_cut_once(kernel, monkeypatch):
+    """Sparse rows, and rare columns of dense ones, are copied by every cut."""
+    X, cuts = sparse_rows(1500, d=12), []
+    cut = tiles.cut
+    monkeypatch.setattr(tiles, "cut", lambda points, parts: cuts.append(len(parts)) or cut(points, parts))
+    gram = tiles.gram(kernel, X)
+    assert cuts == [len({rows.start for rows, _ in tiles.upper_tiles(X)})]
+    np.testing.assert_allclose(gram, kernel(X.toarray(), X.toarray()), atol=1e-10 * np.abs(gram).max())
 
 
 SIZES = [(1, 0, True), (1, 1e4, False), (1e-76, 0, True), (1e-78, 0, False), (1e76, 0, True)]

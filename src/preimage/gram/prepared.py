@@ -22,6 +22,7 @@ from preimage.kernels.geometry import fill_from_differences, inner_products, rec
 SAMPLE = 16  # rows from which a robust centre is computed
 FEW = 600  # rows that are not moved if they are near the origin
 NEAR = 16  # times the usual squared distance: the largest squared norm of rows that need not be moved
+MANY = 10**6  # numbers from which rows are prepared in several threads
 KEPT = 2**26  # bytes of points up to which a model keeps them prepared
 
 
@@ -172,10 +173,15 @@ class Moved:
         exact, single = np.result_type(X, self.origin), self.grid is not None
         halves = np.empty(X.shape[0], dtype=float if single else exact)
         parts = Parted.empty(self.columns, X.shape, np.dtype(np.float32) if single else exact)
-        for rows in slicing.strips(X):  # in one thread: several would wait for memory
-            moved = self._moved(X[rows])
-            halves[rows] = squared_norms(moved) * (self.weight / 2)
-            parts.fill(rows, moved)
+
+        def fill(share: list[slice]) -> None:
+            for rows in share:
+                moved = self._moved(X[rows])
+                halves[rows] = squared_norms(moved) * (self.weight / 2)
+                parts.fill(rows, moved)
+
+        strips, n_shares = slicing.strips(X), threads.n_threads() if X.size > MANY else 1
+        threads.parallel_map(fill, [strips[first::n_shares] for first in range(n_shares)])
         return replace(self, X=parts.ready(), given=X, halves=halves)
 
     def _moved(self, X: np.ndarray) -> np.ndarray:

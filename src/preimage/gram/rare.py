@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 SAMPLE = 64  # rows from which rare columns are guessed
-RARE = 0.1  # the most rows that may differ in a rare column; BLAS is faster with more
+RARE = 0.15  # the most rows that may differ in a rare column; BLAS is faster with more
 WORTH = 2e7  # multiplications in rare columns from which it pays to treat them apart
 
 
@@ -89,8 +89,10 @@ class Parted:
         return replace(self, sparse=sp.csr_array((block.ravel()[where], where % n_rare, starts), shape=block.shape))
 
     def __getitem__(self, part: slice) -> Self:
-        sparse = None if self.sparse is None else self.sparse[part]
-        return replace(self, common=self.common[part], rare=self.rare[:, part], sparse=sparse)
+        if self.sparse is None:
+            return replace(self, common=self.common[part], rare=self.rare[:, part])
+        rare = np.ascontiguousarray(self.rare[:, part])  # or every product with sparse rows would copy them
+        return replace(self, common=self.common[part], rare=rare, sparse=self.sparse[part])
 
     def inner_products(self, other: Parted, out: np.ndarray | None = None) -> np.ndarray:
         """The matrix of inner products with other rows."""

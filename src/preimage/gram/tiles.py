@@ -18,6 +18,7 @@ WIDE = 5000  # columns of a tile that is converted to kernel values in strips
 COPIES = 8  # tile-sized matrices that a kernel, composites included, holds while it computes
 
 Place = tuple[slice, slice]  # the rows and the columns of a tile
+Strips = dict[int, Prepared]  # rows of tiles, by the number of their first row
 
 
 def cross(kernel: Kernel, X: Rows, Y: Rows, ready: Any = None) -> np.ndarray:
@@ -25,12 +26,12 @@ def cross(kernel: Kernel, X: Rows, Y: Rows, ready: Any = None) -> np.ndarray:
     with threads.suited(_operations(X, Y)):
         out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y))
         right, side = ready or prepare_rows(kernel, Y, other=X), tile_side(Y)
-        width = _panel_width(side) if right.in_strips else side
+        parts = cut(right, slicing.even_slices(Y.shape[0], _panel_width(side) if right.in_strips else side))
 
         def fill(rows: slice) -> None:
             left = right.like(X[rows])
-            for columns in slicing.even_slices(Y.shape[0], width):
-                left.values(right[columns], out[rows, columns])
+            for columns, part in parts:
+                left.values(part, out[rows, columns])
 
         threads.parallel_map(fill, slicing.slices(X.shape[0], min(slicing.fair_length(X.shape[0]), side)))
         return out
@@ -39,12 +40,9 @@ def cross(kernel: Kernel, X: Rows, Y: Rows, ready: Any = None) -> np.ndarray:
 def gram(kernel: Kernel, X: Rows) -> np.ndarray:
     """The symmetric kernel matrix of the rows of X, each off-diagonal tile computed once."""
     with threads.suited(_operations(X, X) / 2):
-        out, points = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), prepare_rows(kernel, X)
-        places = upper_tiles(X)
-        if len(places) == 1:
-            points.values(points, out)
-        else:
-            threads.parallel_map(lambda place: tile(points, place, out[place]), places)
+        out, places = np.empty((X.shape[0], X.shape[0]), dtype=value_dtype(X, X)), upper_tiles(X)
+        strips = strips_of(prepare_rows(kernel, X), places)
+        threads.parallel_map(lambda place: tile(strips, place, out[place]), places)
         mirror(out)
         return out
 
@@ -54,9 +52,7 @@ def multiply(kernel: Kernel, X: Rows, Y: Rows, V: np.ndarray, ready: Any = None)
     with threads.suited(_operations(X, Y) + X.shape[0] * V.size):
         out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
         right, side = ready or prepare_rows(kernel, Y, other=X), tile_side(Y)
-        parts = [
-            (part, right[part]) for part in slicing.even_slices(Y.shape[0], side)
-        ]  # sparse rows are copied once, here
+        parts = cut(right, slicing.even_slices(Y.shape[0], side))
 
         def fill(rows: slice) -> None:
             left = right.like(X[rows])
@@ -70,8 +66,9 @@ def multiply(kernel: Kernel, X: Rows, Y: Rows, V: np.ndarray, ready: Any = None)
 def multiply_symmetric(kernel: Kernel, X: Rows, V: np.ndarray) -> np.ndarray:
     """K(X, X) @ V without storing K, each off-diagonal tile computed once and used twice."""
     with threads.suited(_operations(X, X) / 2 + X.shape[0] * V.size):
-        places, points = upper_tiles(X), prepare_rows(kernel, X)
-        return multiply_tiles(places, lambda number: symmetric_tile(points, places[number]), V, value_dtype(X, X))
+        places = upper_tiles(X)
+        strips = strips_of(prepare_rows(kernel, X), places)
+        return multiply_tiles(places, lambda number: symmetric_tile(strips, places[number]), V, value_dtype(X, X))
 
 
 def multiply_tiles(
@@ -118,16 +115,25 @@ def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
     return out.T
 
 
-def tile(points: Prepared, place: Place, out: np.ndarray | None = None) -> np.ndarray:
+def cut(points: Prepared, parts: list[slice]) -> list[tuple[slice, Prepared]]:
+    """Prepared rows in parts. Each part is made once, because some kinds of rows are copied."""
+    return [(part, points[part]) for part in parts]
+
+
+def strips_of(points: Prepared, places: list[Place]) -> Strips:
+    """The rows of the tiles of a symmetric matrix."""
+    return {rows.start: strip for rows, strip in cut(points, [rows for rows, columns in places if rows == columns])}
+
+
+def tile(strips: Strips, place: Place, out: np.ndarray | None = None) -> np.ndarray:
     """A tile of the kernel matrix of some rows."""
     rows, columns = place
-    left = points[rows]
-    return left.values(left if rows == columns else points[columns], out)
+    return strips[rows.start].values(strips[columns.start], out)
 
 
-def symmetric_tile(points: Prepared, place: Place, out: np.ndarray | None = None) -> np.ndarray:
+def symmetric_tile(strips: Strips, place: Place, out: np.ndarray | None = None) -> np.ndarray:
     """A tile as in :func:`tile`, but exactly symmetric if it lies on the diagonal."""
-    block, (rows, columns) = tile(points, place, out), place
+    block, (rows, columns) = tile(strips, place, out), place
     if rows == columns:
         mirror(block)
     return block

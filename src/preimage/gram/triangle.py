@@ -98,6 +98,7 @@ class Triangle:
 
 def packed_gram(kernel: Kernel, X: Rows) -> Triangle:
     """The kernel matrix of the rows of X."""
-    out, points = Triangle.empty(tiles.upper_tiles(X), tiles.value_dtype(X, X)), prepare_rows(kernel, X)
-    threads.parallel_map(lambda tile: tiles.symmetric_tile(points, *tile), zip(out.places, out.blocks, strict=True))
+    out = Triangle.empty(tiles.upper_tiles(X), tiles.value_dtype(X, X))
+    strips = tiles.strips_of(prepare_rows(kernel, X), out.places)
+    threads.parallel_map(lambda tile: tiles.symmetric_tile(strips, *tile), zip(out.places, out.blocks, strict=True))
     return out

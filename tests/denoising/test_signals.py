@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from preimage import Denoiser, progress
-from preimage.denoising import signals, without_baseline, without_mains
+from preimage.denoising import recording, signals, without_baseline, without_mains
 from preimage.exceptions import NoiseLevelWarning
+from preimage.statistics.noise_level import along_time
 from preimage.statistics.noise_level.along_time import noise_along_time
 
 RATE = 360
@@ -143,6 +144,60 @@ def test_a_long_recording_in_pieces_is_answered_as_the_whole(monkeypatch):
         assert done == sorted(done)
         assert done[-1] == 1
         assert len(done) > 4
+
+
+class Watched:
+    """A signal that can only be read by slices, and how many samples the longest had."""
+
+    def __init__(self, values):
+        self.values, self.shape, self.dtype, self.longest = values, values.shape, values.dtype, 0
+
+    def __getitem__(self, rows):
+        assert isinstance(rows, slice)
+        found = self.values[rows]
+        self.longest = max(self.longest, len(found))
+        return found
+
+
+@pytest.fixture
+def short_pieces(monkeypatch):
+    for module, name, value in [(signals, "SHORT", 2000), (signals, "PIECE", 1500), (recording, "PART", 1000)]:
+        monkeypatch.setattr(module, name, value)
+    for module, name, value in [(signals, "SAMPLED", 1500), (signals, "MARGIN", 300), (along_time, "BLOCK", 16)]:
+        monkeypatch.setattr(module, name, value)
+
+
+@pytest.mark.parametrize("shape", [(N,), (N, 1), (N, 3)])
+@pytest.mark.parametrize("dtype", [np.int16, np.float32, float])
+def test_a_recording_is_read_in_parts_and_answered_as_the_signal(shape, dtype, short_pieces):
+    noisy = 3000 * (beats() + 0.2 * white(N)) if len(shape) == 1 else 3000 * (beats()[:, None] + 0.2 * white(*shape))
+    noisy = noisy.astype(dtype)
+    if shape[1:] == (3,):
+        noisy[:, 1] = 7  # a channel without noise is left out
+    denoiser, source = Denoiser(effort="quick", random_state=0), Watched(noisy)
+    parts = list(denoiser.denoise_recording(source))
+    assert len(parts) == -(-N // 1500)
+    assert source.longest <= max(1500 + 2 * 300, N // 4)  # a piece with its margins; one sample in four
+    whole = Denoiser(effort="quick", random_state=0).denoise_signal(noisy)
+    np.testing.assert_array_equal(np.concatenate(parts), whole)
+    assert whole.dtype == (np.float32 if dtype == np.float32 else float)
+    assert mse(whole[:, 0] if whole.ndim > 1 else whole, 3000 * beats()) < 0.1 * (3000 * 0.2) ** 2
+    if shape[1:] == (3,):
+        np.testing.assert_array_equal(whole[:, 1], 7)
+
+
+def test_a_recording_is_read_from_a_file_that_is_not_loaded(tmp_path, short_pieces):
+    noisy = beats() + 0.2 * white(N)
+    np.save(tmp_path / "long.npy", noisy)
+    mapped = np.load(tmp_path / "long.npy", mmap_mode="r")
+    found = np.concatenate(list(Denoiser(effort="quick", random_state=0).denoise_recording(mapped)))
+    np.testing.assert_array_equal(found, Denoiser(effort="quick", random_state=0).denoise_signal(noisy.tolist()))
+
+
+@pytest.mark.parametrize("wrong", [[1.0, np.nan], [[[1.0]]], [], ["a", "b"], 3.0])
+def test_what_is_no_recording_gets_a_sentence_before_anything_is_denoised(wrong):
+    with pytest.raises(ValueError, match=r"a signal (must be an array of numbers with 1 or 2 axes|with NaN)"):
+        Denoiser().denoise_recording(wrong)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])

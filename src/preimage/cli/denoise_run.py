@@ -15,11 +15,9 @@ from preimage.cli.common import counted
 from preimage.cli.fit import EXACT, LANDMARKS, is_scaled
 from preimage.cli.options import n_components
 from preimage.cli.python_code import constructed
-from preimage.denoising import without_baseline, without_mains
-from preimage.gram import slicing
+from preimage.denoising import Recording, without_baseline, without_mains
 from preimage.io import Data, Form
 from preimage.io.base import note
-from preimage.io.chunks import rows_at_once
 from preimage.io.columns import distinct
 from preimage.io.pixels import grey_levels
 from preimage.noise import GaussianNoise, PoissonGaussianNoise, RandomImpulses, SaltAndPepper, SpeckleNoise
@@ -182,24 +180,30 @@ class DenoiseRun:
 
     def _along_time(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """All channels of a signal at once, first without hum and baseline if that is asked."""
-        given = self.data.whole()
-        signal = given
-        if self.mains is not None:
-            signal = without_mains(signal, self.rate, self.mains)
-        if self.baseline:
-            signal = without_baseline(signal, self.rate)
-        found = self.model.denoise_signal(signal)
-        parts, mean = slicing.slices(len(given), rows_at_once(given.shape[1])), signal.mean()
-        # In parts, because a copy of a long recording takes much memory.
-        removed = sum(float(np.square(signal[part] - found[part]).sum()) for part in parts)
-        share = removed / max(sum(float(np.square(signal[part] - mean).sum()) for part in parts), 1e-300)
+        given = Recording(self.data.sliceable())
+        signal = self._without_interference(given)
+        done, removed, total, means = 0, 0.0, 0.0, signal.means()
+        for after in self.model.denoise_recording(signal.source):
+            stop = done + len(after)
+            before = signal.part(done, stop)
+            removed += float(np.square(before - after).sum())
+            total += float(np.square(before - means.mean()).sum())
+            yield given.part(done, stop), after
+            done = stop
+        share = removed / max(total, 1e-300)
         if share > MOSTLY and not self._is_declared:
             note(
                 f"{self.data.name}: one column is taken for a signal, and {share:.0%} of its variance for noise; if "
                 "the order of its rows means nothing, do not use the result."
             )
-        for part in parts:
-            yield given[part], found[part]
+
+    def _without_interference(self, given: Recording) -> Recording:
+        if self.mains is None and not self.baseline:
+            return given
+        signal = given.part(0, len(given))
+        if self.mains is not None:
+            signal = without_mains(signal, self.rate, self.mains)
+        return Recording(without_baseline(signal, self.rate) if self.baseline else signal)
 
     def _in_blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         if not self.is_plain and isinstance(self.noise, str):  # the data show the noise, clean examples do not

@@ -8,6 +8,7 @@ from preimage.denoising.learning import BUDGETS, Budget
 from preimage.denoising.noise_law import Asked
 from preimage.denoising.pictures import EFFORTS
 from preimage.denoising.pieces import small_patches
+from preimage.denoising.recording import Recording
 from preimage.denoising.rows import learned_images, learned_table
 from preimage.denoising.signals import denoised_signal
 from preimage.denoising.stack import Stack

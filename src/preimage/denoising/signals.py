@@ -3,13 +3,13 @@
 Every channel is divided by its noise, and all are rotated to their principal axes, which keeps the noise white; groups
 are found along the first axis, the one of most variance. Patches of several lengths are tried, and Stein's estimate of
 the risk decides. For a short recording it uses all samples, and the result is a weighted mean of the estimates. For a
-long one it uses some parts, and the best length denoises the recording piece by piece. The unchanged signal is a
-candidate too, so that a signal that no estimate improves stays unchanged.
+long one it uses some parts, and the best length denoises the recording piece by piece, in memory that does not grow
+with it. The unchanged signal is a candidate too, so that a signal that no estimate improves stays unchanged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,8 +19,8 @@ from preimage import progress
 from preimage.denoising.groups import Search, Steps
 from preimage.denoising.levels import warn_of_more
 from preimage.denoising.pictures import CombinationRisk
+from preimage.denoising.recording import Recording
 from preimage.exceptions import NoiseLevelWarning, warn
-from preimage.gram import slicing
 from preimage.noise import GaussianNoise, NoiseLaw
 from preimage.statistics.noise_level.along_time import FRAME, SignalNoise
 
@@ -44,8 +44,8 @@ class DenoisedSignal:
 
     Attributes
     ----------
-    signal : array of shape (length, channels)
-        The estimate.
+    parts : function
+        Yields the estimate, in new arrays of shape (some length, channels).
     noise : SignalNoise
         The noise of every channel.
     risk : float
@@ -54,14 +54,14 @@ class DenoisedSignal:
         The risk of every estimate that was tried, and of the unchanged signal.
     """
 
-    signal: np.ndarray
+    parts: Callable[[], Iterator[np.ndarray]]
     noise: SignalNoise
     risk: float = 0.0
     candidates: dict[str, float] = field(default_factory=dict)
 
 
-def denoised_signal(signal: np.ndarray, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedSignal:
-    """The denoised signal of shape (length, channels); channels without noise stay unchanged.
+def denoised_signal(signal: Recording, law: NoiseLaw | None, effort: str, rng: np.random.Generator) -> DenoisedSignal:
+    """The denoised signal; channels without noise stay unchanged.
 
     Parameters
     ----------
@@ -70,27 +70,34 @@ def denoised_signal(signal: np.ndarray, law: NoiseLaw | None, effort: str, rng: 
     effort : one of ``EFFORTS``
     """
     noise = _estimated(signal) if law is None else _given(signal, law)
-    noisy = noise.sigmas > FAINT * np.array([_deviation(channel) for channel in signal.T])
+    noisy = noise.sigmas > FAINT * signal.deviations()
     if not noisy.any():
-        return DenoisedSignal(signal.copy(), noise)
+        return DenoisedSignal(lambda: _unchanged(signal), noise)
     if noisy.all():
         return _NoisySignal(signal, noise).denoised(effort, rng)
-    rest, found = _NoisySignal(signal[:, noisy], noise.of(noisy)).denoised(effort, rng), signal.copy()
-    found[:, noisy] = rest.signal
-    return replace(rest, signal=found, noise=noise)
+    found = _NoisySignal(signal.of(noisy), noise.of(noisy)).denoised(effort, rng)
+    return replace(found, parts=lambda: _with_others(found.parts(), noisy, signal), noise=noise)
 
 
-def _deviation(channel: np.ndarray) -> float:
-    """The standard deviation in double precision, without a copy of a long recording."""
-    mean, parts = channel.mean(dtype=float), slicing.slices(len(channel), PIECE)
-    return float(np.sqrt(sum(np.square(channel[part] - mean, dtype=float).sum() for part in parts) / len(channel)))
+def _unchanged(signal: Recording) -> Iterator[np.ndarray]:
+    return (part.copy() for part in signal.parts())
+
+
+def _with_others(parts: Iterator[np.ndarray], noisy: np.ndarray, signal: Recording) -> Iterator[np.ndarray]:
+    """Parts of all channels, from denoised parts of the noisy ones."""
+    start = 0
+    for part in parts:
+        found = signal.part(start, start + len(part)).copy()
+        found[:, noisy] = part
+        yield found
+        start += len(part)
 
 
 @dataclass(frozen=True, eq=False)
 class _NoisySignal:
-    """A noisy signal of shape (length, channels)."""
+    """A signal of which all channels are noisy."""
 
-    signal: np.ndarray
+    signal: Recording
     noise: SignalNoise
 
     def denoised(self, effort: str, rng: np.random.Generator) -> DenoisedSignal:
@@ -101,28 +108,27 @@ class _NoisySignal:
         candidates = {name: unit * risk for name, risk in trial.risks.items()}
         if trial.removes_nothing:
             most = unit * trial.most_removed
-            return DenoisedSignal(self.signal.copy(), self.noise, most, {AS_IT_IS: most})
+            return DenoisedSignal(lambda: _unchanged(self.signal), self.noise, most, {AS_IT_IS: most})
         if n <= SHORT:
             weights = trial.risk.least(len(trial.risk.slopes))
             found = self._outside(np.tensordot(weights.astype(np.float32), trial.estimates, axes=1))
-            return DenoisedSignal(found, self.noise, unit * trial.risk_of(weights), candidates)
+            return DenoisedSignal(lambda: iter([found]), self.noise, unit * trial.risk_of(weights), candidates)
         best = min(candidates, key=candidates.__getitem__)
-        found = self.signal.copy() if best == AS_IT_IS else self._in_pieces(ways[best])
-        return DenoisedSignal(found, self.noise, candidates[best], candidates)
+        parts = _unchanged if best == AS_IT_IS else lambda signal: self._in_pieces(ways[best])
+        return DenoisedSignal(lambda: parts(self.signal), self.noise, candidates[best], candidates)
 
-    def _in_pieces(self, steps: Steps) -> np.ndarray:
+    def _in_pieces(self, steps: Steps) -> Iterator[np.ndarray]:
         """The estimate of a long recording, piece by piece, with margins."""
-        n, found = len(self.signal), np.empty_like(self.signal)
+        n = len(self.signal)
         starts = range(0, n, PIECE)
         for number, start in enumerate(starts):
             stop, first = min(start + PIECE, n), max(start - MARGIN, 0)
             with progress.part_of("pieces", number, len(starts)):
                 *_, estimate = self._part(first, min(stop + MARGIN, n)).estimates(steps).values()
-            found[start:stop] = self._outside(estimate[start - first : stop - first])
-        return found
+            yield self._outside(estimate[start - first : stop - first])
 
     def _part(self, start: int, stop: int) -> _Part:
-        values = self.signal[start:stop].astype(float)
+        values = self.signal.part(start, stop).astype(float)
         inside = ((values - self._offset) / self.noise.sigmas) @ self._axes
         if self.noise.is_constant:
             return _Part(inside.astype(np.float32), np.ones(inside.shape[1], np.float32))
@@ -135,12 +141,12 @@ class _NoisySignal:
 
     @cached_property
     def _offset(self) -> np.ndarray:
-        return self.signal.mean(axis=0, dtype=float)
+        return self.signal.means()
 
     @cached_property
     def _axes(self) -> np.ndarray:
         """The principal axes of the channels in units of their noise, the one of most variance first."""
-        some = self.signal[:: max(1, len(self.signal) // PIECE)]
+        some = self.signal.every(max(1, len(self.signal) // PIECE))
         covariance = np.atleast_2d(np.cov((some - self._offset) / self.noise.sigmas, rowvar=False))
         return np.linalg.eigh(covariance)[1][:, ::-1]
 
@@ -216,11 +222,11 @@ def _stein(part: _Part, ways: dict[str, Steps], rng, number: int, n_parts: int) 
     return found
 
 
-def _estimated(signal: np.ndarray) -> SignalNoise:
+def _estimated(signal: Recording) -> SignalNoise:
     if len(signal) < SHORTEST:
         warn(f"a signal of {len(signal)} samples is too short to estimate its noise: give noise=σ.", NoiseLevelWarning)
-        return SignalNoise.given(0.0, signal.shape[1])
-    noise = SignalNoise.estimated(signal)
+        return SignalNoise.given(0.0, signal.n_channels)
+    noise = SignalNoise.estimated(signal.part, len(signal))
     if rough := sum(track.is_rough for track in noise.tracks):
         warn(
             f"{rough} of {len(noise.tracks)} channels are rough by themselves, as a random walk is: less is removed "
@@ -230,16 +236,16 @@ def _estimated(signal: np.ndarray) -> SignalNoise:
     return noise
 
 
-def _given(signal: np.ndarray, law: NoiseLaw) -> SignalNoise:
+def _given(signal: Recording, law: NoiseLaw) -> SignalNoise:
     """The given noise, with a warning if it far exceeds the noise in the signal."""
     if not (isinstance(law, GaussianNoise) and law.clip is None):
         raise ValueError(
             f"only Gaussian noise can be removed from a single signal, not {law!r}: give noise=σ or a GaussianNoise."
         )
-    shown = SignalNoise.estimated(signal).sigma if len(signal) >= SHORTEST else np.inf
+    shown = SignalNoise.estimated(signal.part, len(signal)).sigma if len(signal) >= SHORTEST else np.inf
     if 0 < FAR_MORE * shown < law.sigma:
         warn_of_more("the signal shows", shown, law.sigma)
-    return SignalNoise.given(law.sigma, signal.shape[1])
+    return SignalNoise.given(law.sigma, signal.n_channels)
 
 
 def steps_to_try(effort: str, n: int) -> dict[str, Steps]:

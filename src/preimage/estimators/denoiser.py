@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from preimage import denoising, kernels
 from preimage.estimators import conventions
 from preimage.gram import slicing, threads, tiles
+from preimage.gram.memory import keep_freed_arrays
+from preimage.io.chunks import joined
 from preimage.io.columns import distinct
 from preimage.io.models import Persistent
 from preimage.kernels import Radial
@@ -18,6 +21,7 @@ from preimage.kernels.base import is_number
 from preimage.noise import GaussianNoise
 
 BYTES_A_POINT = 200  # working memory per point of an image
+NOT_FINITE = "{} with NaN or infinite values cannot be denoised: fill them first."
 
 
 class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.NestedParameters):
@@ -175,7 +179,8 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return self._picture(stack, "a stack", 3)
 
     def _picture(self, values, what: str, n_axes: int) -> np.ndarray:
-        values, found = self._alone(denoising.denoised_alone, values, what, n_axes)
+        values = _floating(values, what, (n_axes, n_axes + 1))
+        found = self._alone(denoising.denoised_alone, values.reshape(*values.shape[:n_axes], -1))
         self.noise_, self.risk_, self.candidates_ = found.noise, found.risk, found.candidates
         denoised = found.image.reshape(values.shape)
         self.residual_ = values - denoised
@@ -189,24 +194,60 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         ``geometry`` and ``kernel``, and keeps what ``fit`` has learned.
 
         It sets ``noise_``, ``noise_along_time_``, ``risk_`` and ``candidates_``.
+
+        See Also
+        --------
+        denoise_recording : For recordings that do not fit into memory.
         """
-        signal, found = self._alone(denoising.denoised_signal, signal, "a signal", 1)
+        signal = np.asarray(signal)
+        return joined(self.denoise_recording(signal), signal.shape, tiles.floating_dtype(signal.dtype))
+
+    def denoise_recording(self, recording):
+        """A long signal, denoised part by part: memory for the result does not grow with its length.
+
+        Parameters
+        ----------
+        recording : array, memory map, or any other object with a shape, a dtype and slices of rows
+            One signal as in ``denoise_signal``. It is read part by part, several times; it must not change meanwhile.
+
+        Returns
+        -------
+        iterator of arrays
+            Consecutive parts of what ``denoise_signal`` returns. The attributes are set before the first part.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from preimage import Denoiser
+        >>> rng = np.random.default_rng(0)
+        >>> hours = (8000 * np.sin(np.arange(150_000) / 20) + 900 * rng.standard_normal(150_000)).astype(np.int16)
+        >>> denoiser = Denoiser(random_state=0)
+        >>> [len(part) for part in denoiser.denoise_recording(hours)]
+        [131072, 18928]
+        """
+        source = recording if hasattr(recording, "dtype") else np.asarray(recording)
+        found = self._alone(denoising.denoised_signal, _checked(source))
         self.noise_ = GaussianNoise(found.noise.sigma)
         self.noise_along_time_, self.risk_, self.candidates_ = found.noise, found.risk, found.candidates
-        return found.signal.reshape(signal.shape)
+        return (part.reshape(len(part), *source.shape[1:]) for part in self._one_by_one(found.parts()))
 
-    def _alone(self, denoised, values, what: str, n_axes: int) -> tuple[np.ndarray, Any]:
-        """The values as floats, and the result of ``denoised`` for them.
+    def _one_by_one(self, parts: Iterator[np.ndarray]) -> Iterator[np.ndarray]:
+        """The parts, each computed within our limit of threads, which does not hold in between."""
+        while True:
+            with threads.limited(self.n_jobs):
+                part = next(parts, None)
+            if part is None:
+                return
+            yield part
 
-        Values have a grid of ``n_axes`` axes, and perhaps an axis of channels.
-        """
-        values = _floating(values, what, (n_axes, n_axes + 1))
+    def _alone(self, denoised: Callable[..., Any], values: Any) -> Any:
+        """The result of ``denoised`` for a single image or signal."""
         if self.examples != "noisy":
             raise ValueError('a single image or signal has no clean examples: use Denoiser(examples="noisy").')
         self._check_effort()
+        keep_freed_arrays()
         with threads.limited(self.n_jobs):
-            rng = conventions.generator(self.random_state)
-            return values, denoised(values.reshape(*values.shape[:n_axes], -1), self._asked().law, self.effort, rng)
+            return denoised(values, self._asked().law, self.effort, conventions.generator(self.random_state))
 
     def _check_effort(self) -> None:
         if self.effort not in denoising.EFFORTS:
@@ -263,10 +304,24 @@ def _shape(geometry, n_features: int) -> tuple[int, ...]:
 
 def _floating(values, what: str, n_axes: tuple[int, ...]) -> np.ndarray:
     values = np.asarray(values)
-    if values.dtype.kind not in "fiub" or values.ndim not in n_axes or not values.size:
-        raise ValueError(f"{what} must be an array of numbers with {' or '.join(map(str, n_axes))} axes.")
+    _check_numbers(values, what, n_axes)
     if not np.isfinite(values).all():
-        raise ValueError(f"{what} with NaN or infinite values cannot be denoised: fill them first.")
+        raise ValueError(NOT_FINITE.format(what))
     values = tiles.floating(values)
     conventions.check_scale(values, what)
     return values
+
+
+def _checked(recording) -> denoising.Recording:
+    what, found = "a signal", denoising.Recording(recording)
+    _check_numbers(recording, what, (1, 2))
+    extremes = found.extremes()
+    if not np.isfinite(extremes).all():
+        raise ValueError(NOT_FINITE.format(what))
+    conventions.check_scale(extremes, what)
+    return found
+
+
+def _check_numbers(values, what: str, n_axes: tuple[int, ...]) -> None:
+    if values.dtype.kind not in "fiub" or len(values.shape) not in n_axes or not all(values.shape):
+        raise ValueError(f"{what} must be an array of numbers with {' or '.join(map(str, n_axes))} axes.")

@@ -1,4 +1,4 @@
-"""The memory that this process may still allocate: what the machine, its container and its own limits leave."""
+"""The memory that this process may still allocate, by its machine, container and own limits; and what it gave back."""
 
 from __future__ import annotations
 
@@ -6,8 +6,20 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 UNKNOWN = 2.0**30  # bytes, assumed if the system does not say
 CGROUPS = Path("/sys/fs/cgroup")
+REUSED = 31 * 2**20  # bytes; glibc's own limit is 32 MiB
+
+
+def keep_freed_arrays() -> None:
+    """Let the next arrays take the memory of freed ones: a seventh of the time of denoising a long recording.
+
+    glibc returns freed arrays to the system, and has every page of the next one fetched anew, unless an array as large
+    has been freed before. This frees one that was never touched. Other C libraries do not mind.
+    """
+    np.empty(REUSED, np.uint8)
 
 
 def free_memory() -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import chain
@@ -205,7 +205,7 @@ class Data:
     ----------
     name : str
         The name of the file, for messages.
-    source : matrix or function without arguments that yields matrices
+    source : matrix, object with its shape, dtype and slices, or function without arguments that yields matrices
         The rows.
     shape : tuple of int
         Rows and columns.
@@ -228,7 +228,7 @@ class Data:
     """
 
     name: str
-    source: np.ndarray | Callable[[], Iterator[np.ndarray]]
+    source: Any
     shape: tuple[int, int]
     form: Form
     scale: float = 1.0
@@ -258,6 +258,14 @@ class Data:
         if first.shape == self.shape and first.dtype != getattr(self.source, "dtype", first.dtype):
             return first  # a new array that holds all rows
         return joined(chain([first], blocks), self.shape, first.dtype)
+
+    def sliceable(self) -> Any:
+        """The rows by slices: as the file has them if it need not be parsed again, otherwise in memory."""
+        if callable(self.source) or self.scale != 1:
+            return self.whole()
+        for _ in self.blocks():  # refuses what is not finite
+            pass
+        return self.source
 
     def to_fit(self) -> np.ndarray | Chunks:
         """All rows in memory, or chunks if they are many."""

@@ -6,17 +6,16 @@ import re
 import struct
 import warnings
 import wave
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from preimage.exceptions import DataFileError
-from preimage.gram import slicing
 from preimage.io import bounds
 from preimage.io.base import Data, Form, Reading, needed, note
 from preimage.io.bounds import BoundedFile
-from preimage.io.chunks import rows_at_once
 
 STREAMED = b"\xff" * 4  # the length in the header of sound that was written to a pipe
 BYTES = {"uint8": 1, "int16": 2, "int24": 3, "int32": 4}  # of whole samples in .wav files
@@ -29,12 +28,27 @@ def read(path: Path, reading: Reading) -> Data:
     with bounds.opened(path, f"{ending} file") as file:
         samples, rate, sample = _flac(file) if ending == ".flac" else _wav(file)
     samples = samples.reshape(len(samples), samples.shape[1] if samples.ndim > 1 else 1)
+    return Data(str(path), Samples(samples), samples.shape, Form(alone="signal", rate=rate, sample=sample))
 
-    def walk() -> Iterator[np.ndarray]:
-        for some in slicing.slices(len(samples), rows_at_once(samples.shape[1])):
-            yield _from_samples(samples[some])
 
-    return Data(str(path), walk, samples.shape, Form(alone="signal", rate=rate, sample=sample))
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples as a file has them, which slices turn into numbers in [−1, 1]: whole numbers take half the memory."""
+
+    values: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Samples and channels."""
+        return self.values.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The type of the numbers."""
+        return _from_samples(self.values[:1]).dtype
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return _from_samples(self.values[rows])
 
 
 def check(path: Path, form: Form) -> None:

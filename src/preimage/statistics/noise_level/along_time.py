@@ -8,6 +8,7 @@ steps of a random walk fill the highest bands too; if noise on a random walk exp
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,9 +74,10 @@ class SignalNoise:
     tracks: tuple[LevelTrack, ...]
 
     @classmethod
-    def estimated(cls, signal: np.ndarray) -> SignalNoise:
-        """The noise of a signal of shape (length, channels)."""
-        return cls(tuple(noise_along_time(channel) for channel in signal.T))
+    def estimated(cls, part: Callable[[int, int], np.ndarray], length: int) -> SignalNoise:
+        """The noise of a signal of which ``part(start, stop)`` has the shape (stop − start, channels)."""
+        slow, bands = _energies(part, length // FRAME)
+        return cls(tuple(_track(*energies) for energies in zip(slow, bands, strict=True)))
 
     @classmethod
     def given(cls, sigma: float, n_channels: int) -> SignalNoise:
@@ -112,7 +114,11 @@ def noise_along_time(signal: np.ndarray) -> LevelTrack:
     Only segments whose flat frames show white noise, equal in all bands, are used; in between, the level is
     interpolated.
     """
-    slow, bands = _energies(signal)
+    return SignalNoise.estimated(lambda start, stop: signal[start:stop, None], len(signal)).tracks[0]
+
+
+def _track(slow: np.ndarray, bands: np.ndarray) -> LevelTrack:
+    """The level from the energies of the frames of a channel."""
     if not len(slow):
         return LevelTrack.constant(0.0)
     length = int(np.clip(len(slow) // SEGMENTS, FEWEST_FRAMES, SEGMENT))
@@ -177,16 +183,16 @@ class _Flat:
         return self.squares <= self.squares.min() * (1 + 4 * self.chance + BIAS)
 
 
-def _energies(signal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For every frame, the energy of the low frequencies without the mean, and the mean square of every band."""
-    n = len(signal) // FRAME
-    slow, bands = np.empty(n, np.float32), np.empty((n, (FRAME - SLOW) // WIDTH), np.float32)
+def _energies(part: Callable[[int, int], np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The energy of the low frequencies without the mean, and every band's mean square, in n frames of each channel."""
+    n_channels, n_bands = part(0, 1).shape[1], (FRAME - SLOW) // WIDTH
+    slow, bands = np.empty((n_channels, n), np.float32), np.empty((n_channels, n, n_bands), np.float32)
     for start in range(0, n, BLOCK):
         stop = min(start + BLOCK, n)
-        frames = np.asarray(signal[FRAME * start : FRAME * stop], dtype=float).reshape(-1, FRAME)
-        squares = np.square(dct(frames, norm="ortho", axis=1))
-        slow[start:stop] = squares[:, 1:SLOW].sum(axis=1)
-        bands[start:stop] = squares[:, SLOW:].reshape(stop - start, -1, WIDTH).mean(axis=2)
+        samples = np.ascontiguousarray(part(FRAME * start, FRAME * stop).T, dtype=float)
+        squares = np.square(dct(samples.reshape(n_channels, -1, FRAME), norm="ortho", axis=2))
+        slow[:, start:stop] = squares[..., 1:SLOW].sum(axis=2)
+        bands[:, start:stop] = squares[..., SLOW:].reshape(n_channels, stop - start, n_bands, WIDTH).mean(axis=3)
     return slow, bands
 
 

@@ -136,8 +136,8 @@ def test_rows_prepared_in_several_threads_are_those_of_one(dtype, monkeypatch):
 def test_the_rows_of_a_tile_are_cut_once(kernel, monkeypatch):
     """Sparse rows, and rare columns of dense ones, are copied by every cut."""
     X, cuts = sparse_rows(1500, d=12), []
-    cut = tiles.cut
-    monkeypatch.setattr(tiles, "cut", lambda points, parts: cuts.append(len(parts)) or cut(points, parts))
+    cut = tiles.cut_rows
+    monkeypatch.setattr(tiles, "cut_rows", lambda points, parts: cuts.append(len(parts)) or cut(points, parts))
     gram = tiles.gram(kernel, X)
     assert cuts == [len({rows.start for rows, _ in tiles.upper_tiles(X)})]
     np.testing.assert_allclose(gram, kernel(X.toarray(), X.toarray()), atol=1e-10 * np.abs(gram).max())

@@ -26,7 +26,7 @@ def cross(kernel: Kernel, X: Rows, Y: Rows, ready: Any = None) -> np.ndarray:
     with threads.suited(_operations(X, Y)):
         out = np.empty((X.shape[0], Y.shape[0]), dtype=value_dtype(X, Y))
         right, side = ready or prepare_rows(kernel, Y, other=X), tile_side(Y)
-        parts = cut(right, slicing.even_slices(Y.shape[0], _panel_width(side) if right.in_strips else side))
+        parts = cut_rows(right, slicing.even_slices(Y.shape[0], _panel_width(side) if right.in_strips else side))
 
         def fill(rows: slice) -> None:
             left = right.like(X[rows])
@@ -52,7 +52,7 @@ def multiply(kernel: Kernel, X: Rows, Y: Rows, V: np.ndarray, ready: Any = None)
     with threads.suited(_operations(X, Y) + X.shape[0] * V.size):
         out = np.zeros((X.shape[0], *V.shape[1:]), dtype=np.result_type(value_dtype(X, Y), V.dtype))
         right, side = ready or prepare_rows(kernel, Y, other=X), tile_side(Y)
-        parts = cut(right, slicing.even_slices(Y.shape[0], side))
+        parts = cut_rows(right, slicing.even_slices(Y.shape[0], side))
 
         def fill(rows: slice) -> None:
             left = right.like(X[rows])
@@ -115,14 +115,15 @@ def multiply_stored(matrix: np.ndarray, V: np.ndarray) -> np.ndarray:
     return out.T
 
 
-def cut(points: Prepared, parts: list[slice]) -> list[tuple[slice, Prepared]]:
+def cut_rows(points: Prepared, parts: list[slice]) -> list[tuple[slice, Prepared]]:
     """Prepared rows in parts. Each part is made once, because some kinds of rows are copied."""
     return [(part, points[part]) for part in parts]
 
 
 def strips_of(points: Prepared, places: list[Place]) -> Strips:
     """The rows of the tiles of a symmetric matrix."""
-    return {rows.start: strip for rows, strip in cut(points, [rows for rows, columns in places if rows == columns])}
+    diagonal = [rows for rows, columns in places if rows == columns]
+    return {rows.start: strip for rows, strip in cut_rows(points, diagonal)}
 
 
 def tile(strips: Strips, place: Place, out: np.ndarray | None = None) -> np.ndarray:

@@ -17,7 +17,7 @@ def steps_of(space, names, rng):
     for name in names:
         ritz = space.ritz(K)
         if name == "narrow" and ritz is not None:
-            space.narrow(ritz.weights[:, -2:])
+            space.narrow(ritz.weights[:, -2:], 2)
         elif name == "restart" and ritz is not None:
             space.restart(K)
         elif name == "add" and space.total + 3 < N:
@@ -50,7 +50,7 @@ def test_a_narrow_pass_multiplies_few_columns_and_loses_none():
     for _ in range(3):
         space.multiply()
     ritz, before = space.ritz(K), space.total
-    space.narrow(ritz.weights[:, :2])
+    space.narrow(ritz.weights[:, :2], 2)
     assert space.width == 2 and space.total == before
     left = space.T[space.size + 2 : space.total, : space.size] @ ritz.weights[:, :2]
     assert np.abs(left).max() < 1e-14

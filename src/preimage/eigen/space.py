@@ -103,11 +103,10 @@ class BlockSpace:
         combined: Array = self.Q[:, : self.size] @ weights.astype(self.Q.dtype)
         return combined
 
-    def narrow(self, weights: Array) -> None:
-        """Let the next pass multiply only what the residuals of a few Ritz vectors need of the frontier."""
-        width = max(weights.shape[1], self.block // 4)
+    def narrow(self, weights: Array, width: int) -> None:
+        """Let the next pass multiply only the combinations of the frontier that are most of some Ritz vectors' residuals."""
         if width < self.width:
-            turn, front = np.linalg.qr(self._outside(weights), mode="complete")[0], self.frontier
+            turn, front = np.linalg.svd(self._outside(weights))[0], self.frontier
             self.Q[:, front] = self.Q[:, front] @ turn.astype(self.Q.dtype)
             self._set(front, slice(0, self.size), turn.T @ self.T[front, : self.size])
             self.width = width

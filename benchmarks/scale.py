@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py [--only exact solvers transform landmarks growth] [--full] [--json FILE] [--plot FILE]
 
-Times are the best of three, alternating between the methods in one process, with warm memory (``seconds``) or cold
+Times are the best of five, alternating between the methods in one process, with warm memory (``seconds``) or cold
 memory (``untouched``: a host may have reclaimed what was not used); memory is the rise of the peak in a fresh
 process (Linux). ``--full`` adds MNIST 60 000 exact (minutes) and a million rows from a file. Peers that are not
 installed are skipped with a note. MNIST and USPS are found as `preimage.datasets` finds them.
@@ -114,7 +114,7 @@ def _centre(v):
 # Measurements
 
 
-def race(methods, repeats=3, touched=True):
+def race(methods, repeats=5, touched=True):
     """Best seconds of each function and its rows, taken in turns, and its last result; with warm or cold memory."""
     best, models = dict.fromkeys(methods, np.inf), {}
     for _ in range(repeats):

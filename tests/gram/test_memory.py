@@ -1,3 +1,4 @@
+import platform
 import subprocess
 import sys
 
@@ -85,3 +86,29 @@ def test_a_limit_of_the_process_is_obeyed():
     before, gone = map(float, done.stdout.split())
     assert 1 < before < 3
     assert gone == pytest.approx(1, abs=0.01)
+
+
+FAULTS = """
+import resource, sys
+import numpy as np
+from preimage.gram import memory
+
+if sys.argv[1] == "kept":
+    memory.keep_freed_arrays()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for number in range(20):
+    np.ones(200_000 + 1000 * number)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc returns freed arrays at once")
+def test_the_pages_of_freed_arrays_are_not_fetched_anew():
+    """Each array is larger than all before, so glibc gives all of them memory of their own, 400 pages each."""
+    plain, kept = (
+        int(subprocess.run([sys.executable, "-c", FAULTS, how], capture_output=True, check=True, text=True).stdout)
+        for how in ("plain", "kept")
+    )
+    if plain < 20 * 100:
+        pytest.skip("the system has huge pages everywhere, or another allocator")
+    assert kept < plain / 4

@@ -104,7 +104,7 @@ class BlockSpace:
         return combined
 
     def narrow(self, weights: Array, width: int) -> None:
-        """Let the next pass multiply only the combinations of the frontier that are most of some Ritz vectors' residuals."""
+        """Let the next pass multiply a few combinations of the frontier: most of the residuals of some Ritz vectors."""
         if width < self.width:
             turn, front = np.linalg.svd(self._outside(weights))[0], self.frontier
             self.Q[:, front] = self.Q[:, front] @ turn.astype(self.Q.dtype)

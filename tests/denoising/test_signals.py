@@ -1,6 +1,7 @@
 """One signal alone: its noise along time, channels, pieces, hum and baseline."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from preimage import Denoiser, progress
@@ -191,7 +192,10 @@ def test_a_recording_is_read_from_a_file_that_is_not_loaded(tmp_path, short_piec
     np.save(tmp_path / "long.npy", noisy)
     mapped = np.load(tmp_path / "long.npy", mmap_mode="r")
     found = np.concatenate(list(Denoiser(effort="quick", random_state=0).denoise_recording(mapped)))
-    np.testing.assert_array_equal(found, Denoiser(effort="quick", random_state=0).denoise_signal(noisy.tolist()))
+    denoiser = Denoiser(effort="quick", random_state=0)
+    for other in (noisy, noisy.tolist(), pd.Series(noisy, index=np.arange(N) / 10)):
+        np.testing.assert_array_equal(found, denoiser.denoise_signal(other))
+        np.testing.assert_array_equal(found, np.concatenate(list(denoiser.denoise_recording(other))))
 
 
 @pytest.mark.parametrize("wrong", [[1.0, np.nan], [[[1.0]]], [], ["a", "b"], 3.0])

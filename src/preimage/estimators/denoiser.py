@@ -225,7 +225,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         >>> [len(part) for part in denoiser.denoise_recording(hours)]
         [131072, 18928]
         """
-        source = recording if hasattr(recording, "dtype") else np.asarray(recording)
+        source = _sliceable(recording)
         found = self._alone(denoising.denoised_signal, _checked(source))
         self.noise_ = GaussianNoise(found.noise.sigma)
         self.noise_along_time_, self.risk_, self.candidates_ = found.noise, found.risk, found.candidates
@@ -310,6 +310,12 @@ def _floating(values, what: str, n_axes: tuple[int, ...]) -> np.ndarray:
     values = tiles.floating(values)
     conventions.check_scale(values, what)
     return values
+
+
+def _sliceable(recording) -> Any:
+    """What has a type of numpy's and slices by position, as it is; lists, frames, series and tensors as an array."""
+    is_one = isinstance(getattr(recording, "dtype", None), np.dtype) and not hasattr(recording, "iloc")
+    return recording if is_one else np.asarray(recording)
 
 
 def _checked(recording) -> denoising.Recording:

@@ -114,8 +114,13 @@ class _NoisySignal:
             found = self._outside(np.tensordot(weights.astype(np.float32), trial.estimates, axes=1))
             return DenoisedSignal(lambda: iter([found]), self.noise, unit * trial.risk_of(weights), candidates)
         best = min(candidates, key=candidates.__getitem__)
-        parts = _unchanged if best == AS_IT_IS else lambda signal: self._in_pieces(ways[best])
-        return DenoisedSignal(lambda: parts(self.signal), self.noise, candidates[best], candidates)
+        steps = ways.get(best)  # None for the unchanged signal
+        return DenoisedSignal(
+            lambda: _unchanged(self.signal) if steps is None else self._in_pieces(steps),
+            self.noise,
+            candidates[best],
+            candidates,
+        )
 
     def _in_pieces(self, steps: Steps) -> Iterator[np.ndarray]:
         """The estimate of a long recording, piece by piece, with margins."""

@@ -113,6 +113,7 @@ def test_sound_keeps_rate_samples_and_type(dtype, channels, tmp_path):
     wavfile.write(tmp_path / "in.wav", 8000, samples.squeeze())
     data = io.read(tmp_path / "in.wav")
     assert (data.form.alone, data.form.rate, data.shape) == ("signal", 8000, (400, channels))
+    assert isinstance(data.source.values, np.memmap)  # a long recording is never in memory as a whole
     np.testing.assert_allclose(data.whole(), 0.9 * wave, atol=1.01 / half if half > 1 and half < 2**31 else 1e-6)
     put(tmp_path / "out.wav", data.blocks(), data.form)
     rate, found = wavfile.read(tmp_path / "out.wav")

@@ -460,9 +460,12 @@ def test_sound_of_another_program_keeps_its_samples(name, models, tmp_path):
     np.testing.assert_array_equal(found[0], expected[0])
 
 
-def test_sound_that_was_cut_is_read_with_a_note(models, tmp_path):
-    content = (GIVEN / "sox24.wav").read_bytes()
-    (tmp_path / "half.wav").write_bytes(content[: len(content) - 120])
+@pytest.mark.parametrize("sample", ["int24", "int16"])
+def test_sound_that_was_cut_is_read_with_a_note(sample, models, tmp_path):
+    wavfile.write(tmp_path / "int16.wav", 8000, np.arange(80, dtype=np.int16))
+    content = (GIVEN / "sox24.wav" if sample == "int24" else tmp_path / "int16.wav").read_bytes()
+    width = 3 if sample == "int24" else 2
+    (tmp_path / "half.wav").write_bytes(content[: len(content) - 40 * width])
     done = call("impute", models(1), tmp_path / "half.wav", "-o", tmp_path / "out.wav")
     assert done.exit_code == 0, done.stderr
     assert "is shorter than its header says: it holds 40 samples" in done.stderr

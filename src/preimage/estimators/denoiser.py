@@ -203,7 +203,7 @@ class Denoiser(Persistent, OneToOneFeatureMixin, TransformerMixin, conventions.N
         return joined(self.denoise_recording(signal), signal.shape, tiles.floating_dtype(signal.dtype))
 
     def denoise_recording(self, recording):
-        """A long signal, denoised part by part: memory for the result does not grow with its length.
+        """A long signal, denoised part by part in memory that does not grow with its length.
 
         Parameters
         ----------

@@ -16,6 +16,7 @@ from preimage.exceptions import DataFileError
 from preimage.io import bounds
 from preimage.io.base import Data, Form, Reading, needed, note
 from preimage.io.bounds import BoundedFile
+from preimage.io.chunks import release
 
 STREAMED = b"\xff" * 4  # the length in the header of sound that was written to a pipe
 BYTES = {"uint8": 1, "int16": 2, "int24": 3, "int32": 4}  # of whole samples in .wav files
@@ -33,7 +34,7 @@ def read(path: Path, reading: Reading) -> Data:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples as a file has them, which slices turn into numbers in [−1, 1]: whole numbers take half the memory."""
+    """Samples as a file has them, in memory or mapped, which slices turn into numbers in [−1, 1]."""
 
     values: np.ndarray
 
@@ -48,6 +49,7 @@ class Samples:
         return _from_samples(self.values[:1]).dtype
 
     def __getitem__(self, rows: slice) -> np.ndarray:
+        release(self.values)
         return _from_samples(self.values[rows])
 
 
@@ -92,11 +94,10 @@ def _wav(file: BoundedFile) -> tuple[np.ndarray, int, str]:
 
     head = file.stream.read(4096)
     file.stream.seek(0)
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", wavfile.WavFileWarning)
         try:
-            rate, samples = wavfile.read(file.stream)
+            rate, samples = _mapped(file.name) or wavfile.read(file.stream)
         except ValueError as error:
             if found := re.match(r"Unknown wave file format: (\w+)", str(error)):
                 raise DataFileError(f"{file.name} holds {found[1]} sound: save it as PCM, 8 to 32 bits.") from error
@@ -105,6 +106,17 @@ def _wav(file: BoundedFile) -> tuple[np.ndarray, int, str]:
         note(f"{file.name} is shorter than its header says: it holds {len(samples)} samples.")
     kind = "int24" if samples.dtype == np.int32 and _bits(head) == 24 else samples.dtype.name
     return samples, int(rate), kind
+
+
+def _mapped(path: str) -> tuple[int, np.ndarray] | None:
+    """The rate and the mapped samples of a file; None for 24 bits, and where the header tells another length."""
+    from scipy.io import wavfile
+
+    try:
+        rate, found = wavfile.read(path, mmap=True)
+        return rate, np.memmap(path, found.dtype, "r", found.offset, found.shape)
+    except ValueError:
+        return None
 
 
 def _flac(bounded: BoundedFile) -> tuple[np.ndarray, int, str]:

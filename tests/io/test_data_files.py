@@ -15,7 +15,7 @@ from scipy.io import wavfile
 from helpers import rows
 from preimage import io
 from preimage.exceptions import DataFileError
-from preimage.io import Form, Reading, base, delimited
+from preimage.io import Form, Reading, base, delimited, sound
 from preimage.io.chunks import Chunks
 
 X = rows(7, 3)
@@ -120,6 +120,26 @@ def test_sound_keeps_rate_samples_and_type(dtype, channels, tmp_path):
     assert rate == 8000
     assert found.dtype == dtype
     np.testing.assert_array_equal(found, samples.squeeze())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f4"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_floats_are_written_as_scipy_writes_them(dtype, channels, tmp_path):
+    samples = np.random.default_rng(0).standard_normal((50, channels)).astype(dtype)
+    wavfile.write(tmp_path / "scipy.wav", 44_100, samples.astype(np.dtype(dtype).newbyteorder("<")).squeeze())
+    form = Form(alone="signal", rate=44_100, sample=samples.dtype.name)
+    put(tmp_path / "ours.wav", [samples[:30], samples[30:]], form)
+    assert (tmp_path / "ours.wav").read_bytes() == (tmp_path / "scipy.wav").read_bytes()
+
+
+@pytest.mark.parametrize("sample", ["int16", "int24", "float32"])
+def test_sound_longer_than_its_file_can_hold_gets_a_sentence_and_no_file(sample, tmp_path, monkeypatch):
+    monkeypatch.setattr(sound, "LONGEST", 100 * sound.BYTES.get(sample, 4))
+    form, blocks = Form(alone="signal", rate=8000, sample=sample), [np.zeros((50, 1), np.float32)] * 3
+    put(tmp_path / "fits.wav", blocks[:2], form)
+    with pytest.raises(DataFileError, match=r"longer than a .wav file can be, 4 GiB: write .npy"):
+        put(tmp_path / "long.wav", blocks, form)
+    assert [path.name for path in tmp_path.iterdir()] == ["fits.wav"]
 
 
 def test_sound_that_is_too_loud_is_clipped_and_does_not_wrap(tmp_path):

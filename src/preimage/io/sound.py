@@ -6,7 +6,7 @@ import re
 import struct
 import warnings
 import wave
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from preimage.io.chunks import release
 
 STREAMED = b"\xff" * 4  # the length in the header of sound that was written to a pipe
 BYTES = {"uint8": 1, "int16": 2, "int24": 3, "int32": 4}  # of whole samples in .wav files
+FLOATS = struct.Struct("<4sI4s 4sIHHIIHHH 4sII 4sI")  # the header of a .wav file of floats
+IEEE_FLOAT = 3  # their format
+LONGEST = 2**32 - 1 - FLOATS.size  # bytes of samples in a .wav file
 FLAC = {"int16": "PCM_16", "int24": "PCM_24", "int8": "PCM_S8"}
 
 
@@ -68,12 +71,9 @@ def write(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
     if path.suffix.lower() == ".flac":
         _write_flac(path, blocks, form)
     elif form.sample in BYTES:
-        _write_integers(path, blocks, form)
+        _write_integers(path, _within_limit(blocks, BYTES[form.sample]), form)
     else:
-        from scipy.io import wavfile
-
-        samples = np.concatenate([block.astype(form.sample, copy=False) for block in blocks])
-        wavfile.write(path, form.rate, samples[:, 0] if samples.shape[1] == 1 else samples)
+        _write_floats(path, _within_limit(blocks, np.dtype(form.sample).itemsize), form)
 
 
 def _write_flac(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
@@ -147,6 +147,37 @@ def _write_integers(path: Path, blocks: Iterable[np.ndarray], form: Form) -> Non
                 file.setnchannels(block.shape[1])
             whole = (np.clip(np.rint(block.astype(float) * half), -half, half - 1) + zero).astype("<i4")
             file.writeframes(whole.reshape(-1, 1).view(np.uint8)[:, :width].tobytes())
+
+
+def _write_floats(path: Path, blocks: Iterable[np.ndarray], form: Form) -> None:
+    """Floats as wave.py does not write them; the header, which holds their number, is written last."""
+    kind = np.dtype(form.sample).newbyteorder("<")
+    with path.open("wb") as file:
+        file.write(bytes(FLOATS.size))
+        for block in blocks:
+            file.write(np.ascontiguousarray(block, dtype=kind).data)
+        size, channels = file.tell() - FLOATS.size, block.shape[1]
+        width = channels * kind.itemsize
+        layout = (IEEE_FLOAT, channels, form.rate, form.rate * width, width, 8 * kind.itemsize, 0)
+        file.seek(0)
+        file.write(
+            FLOATS.pack(
+                *(b"RIFF", FLOATS.size - 8 + size, b"WAVE"),
+                *(b"fmt ", 18, *layout),
+                *(b"fact", 4, size // width),
+                *(b"data", size),
+            )
+        )
+
+
+def _within_limit(blocks: Iterable[np.ndarray], n_bytes: int) -> Iterator[np.ndarray]:
+    """The blocks, as long as a .wav file can hold them with so many bytes per number."""
+    size = 0
+    for block in blocks:
+        size += n_bytes * block.size
+        if size > LONGEST:
+            raise DataFileError("the result is longer than a .wav file can be, 4 GiB: write .npy.")
+        yield block
 
 
 def _from_samples(samples: np.ndarray) -> np.ndarray:

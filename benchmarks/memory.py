@@ -34,7 +34,7 @@ SOUND_RATE = 44_100
 FILES = {  # the limit in MB of the process
     "sound, one minute, mono": ("sound", 60, 1, 600),
     "sound, ten minutes, mono": ("sound", 600, 1, 600),
-    "sound, ten minutes, stereo": ("sound", 600, 2, 1500),
+    "sound, ten minutes, stereo": ("sound", 600, 2, 600),
     "picture, 12 megapixels": ("picture", 3000, 4000, 1500),
     "table, 200,000 columns": ("table", 1000, 200_000, 1500),
 }

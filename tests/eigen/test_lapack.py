@@ -85,7 +85,12 @@ def test_overwriting_keeps_all_below_the_diagonal(k):
     spectrum = np.linspace(2, -1, 80)
     A = np.ascontiguousarray(prescribed(spectrum))
     overwritten = A.copy()
-    assert_leading(A, spectrum, k, lapack.reduced(overwritten, k, overwrite=True))
+    pairs = lapack.reduced(overwritten, k, overwrite=True)
+    if pairs is None:  # all pairs with scipy 1.14
+        assert k == 80
+        assert "stevd" not in lapack._routines(A.dtype)
+    else:
+        assert_leading(A, spectrum, k, pairs)
     np.testing.assert_array_equal(np.tril(overwritten, -1), np.tril(A, -1))
 
 

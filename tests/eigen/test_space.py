@@ -59,6 +59,25 @@ def test_a_narrow_pass_multiplies_few_columns_and_loses_none():
     assert (space.size, space.width) == (before - WIDTH + 2, WIDTH)
 
 
+def test_a_pass_of_fewer_columns_than_pairs_takes_the_strongest_directions_of_their_residuals():
+    """What stays for later is the least that a single direction can leave: the other singular values."""
+    A, rng = prescribed(SPECTRA["slow"]), np.random.default_rng(0)
+    space = BlockSpace(Stored(A.copy()), rng.standard_normal((N, WIDTH)), K)
+    for _ in range(3):
+        space.multiply()
+    weights = space.ritz(K).weights
+    strengths = np.linalg.svd(space.T[space.frontier, : space.size] @ weights, compute_uv=False)
+    space.narrow(weights, 1)
+    left = space.T[space.size + 1 : space.total, : space.size] @ weights
+    assert strengths[1] < 0.9 * np.linalg.norm(strengths)  # another direction would leave more
+    np.testing.assert_allclose(np.linalg.norm(left), np.linalg.norm(strengths[1:]), rtol=1e-10)
+    space.multiply()
+    ritz = space.ritz(K)
+    vectors = space.vectors(ritz.weights)
+    true = np.linalg.norm(A @ vectors - vectors * ritz.values, axis=0)
+    np.testing.assert_allclose(ritz.residuals, true, atol=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_space_that_is_mapped_to_itself_has_no_frontier(dtype):
     A, rng = prescribed([3.0, 2.0, 1.0, *np.zeros(N - 3)], dtype=dtype), np.random.default_rng(0)

@@ -155,7 +155,7 @@ def _limits(pairs: Ritz, tol: float, operator: Symmetric) -> Array:
 def _narrow(space: BlockSpace, pairs: Ritz, limits: Array) -> None:
     """If all pairs are nearly found, go on with half as many columns as pairs are unfinished.
 
-    A residual shrinks to a tenth or less in a pass, so the largest ones hold nearly all of the work that is left.
+    These are the strongest directions of their residuals; the others wait in the frontier.
     """
     if np.all(pairs.residuals <= NEARLY * limits):
         unfinished = pairs.weights[:, pairs.residuals > limits]

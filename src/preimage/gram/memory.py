@@ -14,7 +14,7 @@ REUSED = 31 * 2**20  # bytes; glibc's own limit is 32 MiB
 
 
 def keep_freed_arrays() -> None:
-    """Let the next arrays take the memory of freed ones: a seventh of the time of denoising a long recording.
+    """Let the next arrays take the memory of freed ones.
 
     glibc returns freed arrays to the system, and has every page of the next one fetched anew, unless an array as large
     has been freed before. This frees one that was never touched. Other C libraries do not mind.
